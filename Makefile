@@ -1,0 +1,69 @@
+# Everything sets up what it needs in .venv; nothing else has to be installed by hand.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+NATIVE := pyproject.toml CMakeLists.txt $(shell find src/core -name '*.cpp' -o -name '*.hpp')
+CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
+
+.PHONY: demo test lint format bench docs asan aarch64 clean
+
+# What a group of commands needs is installed once, and again when pyproject.toml changes.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+$(VENV)/.build-tools: | $(BIN)/python
+	$(PIP) install --upgrade pip "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	@touch $@
+$(VENV)/.installed: $(NATIVE) $(VENV)/.build-tools
+	$(PIP) install --no-build-isolation --editable .
+	@touch $@
+$(VENV)/.extra-%: pyproject.toml $(VENV)/.installed
+	$(PIP) install --no-build-isolation --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.installed  ## generate a bookshop, fit every model, recommend
+	$(BIN)/bitfm demo
+
+test: $(VENV)/.extra-test  ## the tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.extra-lint  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+
+format: $(VENV)/.extra-lint  ## put the style right
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
+
+bench: $(VENV)/.extra-bench  ## every benchmark; BITFM_DATA says where the real data sets are
+	$(BIN)/bitfm bench all
+
+docs: $(VENV)/.extra-docs  ## the manual, in docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# The same tests on a build with AddressSanitizer and UBSan, in a virtual environment of its own.
+ASAN := .venv-asan
+asan:
+	$(PYTHON) -m venv $(ASAN)
+	$(ASAN)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(ASAN)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
+	    -C cmake.define.BITFM_SANITIZE=ON -C build-dir=build/asan ".[test]"
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(ASAN)/bin/python -m pytest tests -q -p no:cacheprovider -m "not memory" $(ASAN_TESTS)
+
+# The core without its binding, for another processor, with the cross compiler that PyPI's ziglang carries.
+aarch64: $(VENV)/.build-tools
+	$(PIP) install ziglang
+	@mkdir -p build/aarch64
+	$(BIN)/python -m ziglang c++ -target aarch64-linux-gnu -std=c++20 -O2 -Wall -Wextra -Werror -ffp-contract=off \
+	    -fPIC -shared -pthread -Isrc/core -DBITFM_ISA=portable -o build/aarch64/libbitfm_core.so \
+	    $(filter-out src/core/bind/%,$(filter %.cpp,$(CPP)))
+	@file build/aarch64/libbitfm_core.so 2>/dev/null || ls -l build/aarch64/libbitfm_core.so
+
+clean:
+	rm -rf build docs/_build $(VENV) $(ASAN) .mypy_cache .ruff_cache .pytest_cache .hypothesis

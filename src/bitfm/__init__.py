@@ -1,0 +1,38 @@
+"""Factorization machines whose feature embeddings are bits."""
+
+from importlib.metadata import version as _version
+
+from bitfm.data.blocks import Block, Blocks, FieldSpan
+from bitfm.errors import BitfmError, DataFileError, ModelFileError
+from bitfm.models import (
+    FM,
+    BiasModel,
+    Callback,
+    DiscreteFM,
+    Explanation,
+    FeatureShare,
+    Iteration,
+    PairShare,
+)
+from bitfm.models._saving import load
+
+__version__ = _version("bitfm")
+
+__all__ = [
+    "FM",
+    "BiasModel",
+    "BitfmError",
+    "Block",
+    "Blocks",
+    "Callback",
+    "DataFileError",
+    "DiscreteFM",
+    "Explanation",
+    "FeatureShare",
+    "FieldSpan",
+    "Iteration",
+    "ModelFileError",
+    "PairShare",
+    "__version__",
+    "load",
+]

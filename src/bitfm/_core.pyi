@@ -1,0 +1,169 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def isa() -> str: ...
+def available_isas() -> list[str]: ...
+def use_isa(name: str) -> None: ...
+
+class Design32:
+    def __init__(self) -> None: ...
+    def add_block(self, n_rows: int, rows: NDArray[np.int32]) -> None: ...
+    def add_identity(self, n_columns: int) -> None: ...
+    def add_table(
+        self,
+        n_columns: int,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float32],
+    ) -> None: ...
+
+class Trainer32:
+    def __init__(
+        self, design: Design32, targets: NDArray[np.float32], weights: NDArray[np.float32] | None, cross: bool
+    ) -> None: ...
+    def reset_reals(
+        self, bias: float, weights: NDArray[np.float32], factors: NDArray[np.float32], n_threads: int
+    ) -> None: ...
+    def reset_codes(
+        self, bias: float, weights: NDArray[np.float32], codes: NDArray[np.uint8], n_threads: int
+    ) -> None: ...
+    def loss(self, n_threads: int) -> float: ...
+    def sweep_weights(
+        self,
+        bias: float,
+        weights: NDArray[np.float32],
+        ridge: NDArray[np.float64],
+        fit_bias: bool,
+        n_threads: int,
+    ) -> float: ...
+    def sweep_factors(
+        self,
+        factors: NDArray[np.float32],
+        ridge: NDArray[np.float64],
+        linear: NDArray[np.float32] | None,
+        scale: float,
+        n_threads: int,
+    ) -> None: ...
+    def sweep_codes(
+        self,
+        codes: NDArray[np.uint8],
+        delegate: NDArray[np.float32],
+        beta: float,
+        passes: int,
+        n_threads: int,
+    ) -> int: ...
+    def sweep_sgd(
+        self,
+        bias: float,
+        weights: NDArray[np.float32],
+        factors: NDArray[np.float32],
+        factor_ridge: NDArray[np.float64],
+        weight_ridge: NDArray[np.float64],
+        learning_rate: float,
+        order: NDArray[np.int32],
+    ) -> tuple[float, float]: ...
+
+class Design64:
+    def __init__(self) -> None: ...
+    def add_block(self, n_rows: int, rows: NDArray[np.int32]) -> None: ...
+    def add_identity(self, n_columns: int) -> None: ...
+    def add_table(
+        self,
+        n_columns: int,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> None: ...
+
+class Trainer64:
+    def __init__(
+        self, design: Design64, targets: NDArray[np.float64], weights: NDArray[np.float64] | None, cross: bool
+    ) -> None: ...
+    def reset_reals(
+        self, bias: float, weights: NDArray[np.float64], factors: NDArray[np.float64], n_threads: int
+    ) -> None: ...
+    def reset_codes(
+        self, bias: float, weights: NDArray[np.float64], codes: NDArray[np.uint8], n_threads: int
+    ) -> None: ...
+    def loss(self, n_threads: int) -> float: ...
+    def sweep_weights(
+        self,
+        bias: float,
+        weights: NDArray[np.float64],
+        ridge: NDArray[np.float64],
+        fit_bias: bool,
+        n_threads: int,
+    ) -> float: ...
+    def sweep_factors(
+        self,
+        factors: NDArray[np.float64],
+        ridge: NDArray[np.float64],
+        linear: NDArray[np.float32] | None,
+        scale: float,
+        n_threads: int,
+    ) -> None: ...
+    def sweep_codes(
+        self,
+        codes: NDArray[np.uint8],
+        delegate: NDArray[np.float32],
+        beta: float,
+        passes: int,
+        n_threads: int,
+    ) -> int: ...
+    def sweep_sgd(
+        self,
+        bias: float,
+        weights: NDArray[np.float64],
+        factors: NDArray[np.float64],
+        factor_ridge: NDArray[np.float64],
+        weight_ridge: NDArray[np.float64],
+        learning_rate: float,
+        order: NDArray[np.int32],
+    ) -> tuple[float, float]: ...
+
+def predict_reals(
+    design: Design32 | Design64,
+    bias: float,
+    weights: NDArray[Any],
+    factors: NDArray[Any],
+    cross: bool,
+    n_threads: int,
+) -> NDArray[Any]: ...
+def predict_codes(
+    design: Design32 | Design64,
+    bias: float,
+    weights: NDArray[Any],
+    codes: NDArray[np.uint8],
+    gains: NDArray[np.float32],
+    cross: bool,
+    n_threads: int,
+) -> NDArray[Any]: ...
+def moments(values: NDArray[Any], mean: NDArray[np.float64], gram: NDArray[np.float64], n_threads: int) -> None: ...
+def map_features(
+    values: NDArray[Any],
+    mean: NDArray[np.float64],
+    transform: NDArray[np.float64],
+    out: NDArray[np.float32],
+    n_threads: int,
+) -> None: ...
+
+class LibfmError(ValueError): ...
+
+class LibfmParser:
+    def __init__(self, first_index: int = 0, n_bytes: int = 0) -> None: ...
+    def feed(self, chunk: bytes) -> None: ...
+    def finish(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
+
+def format_libfm(
+    y: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64],
+    begin: int,
+    end: int,
+    first_index: int,
+) -> bytes: ...

@@ -1,0 +1,67 @@
+// What the binding's files share. nanobind is seen in this folder only.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "codes/factor_view.hpp"
+
+namespace bitfm {
+
+namespace nb = nanobind;
+
+template <class T>
+using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto span_of(const Array& array) {
+    return std::span(array.data(), array.size());
+}
+template <class Array>
+auto span_of(const std::optional<Array>& array) {
+    return array ? span_of(*array) : decltype(span_of(*array)){};
+}
+
+// Codes (a byte is eight of them) or real factors, a row a feature.
+inline FactorView view_of(const Array2<const uint8_t>& codes, std::span<const float> gains = {}) {
+    require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
+    require(gains.empty() || gains.size() == codes.shape(0), "one gain per feature is needed");
+    return FactorView::of(span_of(codes), gains, static_cast<int64_t>(codes.shape(0)),
+                          static_cast<int>(codes.shape(1)) * 8);
+}
+template <class Real>
+FactorView view_of(const Array2<const Real>& factors) {
+    require(factors.shape(1) <= 4096, "the rank must be at most 4096");
+    return FactorView::of(span_of(factors), static_cast<int64_t>(factors.shape(0)), static_cast<int>(factors.shape(1)));
+}
+
+// Lets Ctrl-C through while the core works without the interpreter's lock.
+void poll_signals();
+
+// A NumPy array that owns the vector's numbers.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T>&& values) {
+    auto kept = std::make_unique<std::vector<T>>(std::move(values));
+    nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    std::vector<T>* owned = kept.release();
+    return {owned->data(), {owned->size()}, owner};
+}
+
+void bind_delegate(nb::module_& m);
+void bind_isa(nb::module_& m);
+void bind_sweep(nb::module_& m);
+void bind_text(nb::module_& m);
+
+}  // namespace bitfm

@@ -1,0 +1,28 @@
+#include "base/error.hpp"
+#include "bind/bind.hpp"
+
+namespace bitfm {
+
+void poll_signals() {
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw Interrupted();  // Python's exception is set
+}
+
+}  // namespace bitfm
+
+NB_MODULE(_core, m) {
+    using namespace bitfm;
+    m.doc() = "bitfm's native core. Private: use the classes and functions that `bitfm` exports.";
+    nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const BadInput& e) {
+            PyErr_SetString(PyExc_ValueError, e.what());
+        } catch (const Interrupted&) {
+        }
+    });
+    bind_delegate(m);
+    bind_isa(m);
+    bind_sweep(m);
+    bind_text(m);
+}
