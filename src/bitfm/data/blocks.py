@@ -1,0 +1,288 @@
+"""The design matrix as blocks: tables of distinct rows, and the row each interaction uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bitfm.data._tables import Table, as_table
+
+__all__ = ["Block", "Blocks", "FieldSpan"]
+
+Index: TypeAlias = int | slice | npt.ArrayLike
+FieldSizes: TypeAlias = Sequence[int] | Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class FieldSpan:
+    """Where a field's columns are: ``start`` to ``stop`` of the whole matrix."""
+
+    block: str
+    name: str
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return self.stop - self.start
+
+    def label(self, column: int) -> str:
+        """Return a readable name for one of the field's columns.
+
+        Examples
+        --------
+        >>> FieldSpan("user", "id", 0, 10).label(3)
+        'user.id[3]'
+        """
+        return f"{self.block}.{self.name}[{column}]"
+
+
+class Block:
+    """One side of the interactions: a table of distinct rows, and the row each interaction uses.
+
+    Parameters
+    ----------
+    rows : array of int, one an interaction
+        The row of the tables that the interaction uses.
+    fields : mapping of str to matrix
+        The columns, split by name. Each matrix (SciPy sparse or dense) has the same number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> block = Block(rows=[0, 0, 2], fields={"id": sp.identity(3), "age": np.array([[0.2], [0.5], [0.1]])})
+    >>> len(block), block.n_rows, block.n_features
+    (3, 3, 4)
+    """
+
+    def __init__(self, rows: npt.ArrayLike, fields: Mapping[str, Any]) -> None:
+        if not isinstance(fields, Mapping) or not fields:
+            raise ValueError(
+                f"Block: fields must be a non-empty mapping of names to matrices, got {type(fields).__name__}."
+            )
+        names = _distinct("Block: fields", fields)
+        self.tables: dict[str, Table] = {
+            name: as_table(name, matrix) for name, matrix in zip(names, fields.values(), strict=True)
+        }
+        sizes = {name: table.n_rows for name, table in self.tables.items()}
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"Block: all fields must have the same number of rows, got {sizes}.")
+        self.n_rows: int = next(iter(sizes.values()))
+        self.rows: npt.NDArray[np.int32] = _check_rows(rows, self.n_rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of all fields together."""
+        return sum(table.n_columns for table in self.tables.values())
+
+    def take(self, index: Any) -> Block:
+        """Return the same tables with a selection of the interactions."""
+        block = Block.__new__(Block)
+        block.rows, block.n_rows, block.tables = self.rows[index], self.n_rows, self.tables
+        if self._rows_are_interactions():  # a plain matrix: keep only the rows that are left
+            block.tables = {name: table.take(block.rows) for name, table in self.tables.items()}
+            block.n_rows = len(block.rows)
+            block.rows = np.arange(block.n_rows, dtype=np.int32)
+        return block
+
+    def _rows_are_interactions(self) -> bool:
+        return (
+            self.n_rows == len(self.rows)
+            and not any(table.identity for table in self.tables.values())
+            and bool((self.rows == np.arange(self.n_rows)).all())
+        )
+
+
+class Blocks:
+    """A design matrix kept as blocks; it is never expanded unless you ask.
+
+    Recommendation data repeats itself: a user's features occur in each of the user's interactions. So each side is a
+    table of distinct rows, and an interaction only names the row it uses.
+
+    Parameters
+    ----------
+    **blocks : Block
+        Named blocks, all with the same number of interactions. The columns of the whole matrix are the blocks'
+        columns side by side, in the order given.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> X = Blocks(
+    ...     user=Block(rows=[0, 0, 1], fields={"id": sp.identity(2)}),
+    ...     item=Block(rows=[0, 2, 1], fields={"id": sp.identity(3), "year": [[0.9], [0.1], [0.5]]}),
+    ... )
+    >>> len(X), X.n_features
+    (3, 6)
+    >>> [(f.block, f.name, f.start, f.stop) for f in X.fields]
+    [('user', 'id', 0, 2), ('item', 'id', 2, 5), ('item', 'year', 5, 6)]
+    >>> X[[True, False, True]].to_csr().toarray()
+    array([[1. , 0. , 1. , 0. , 0. , 0.9],
+           [0. , 1. , 0. , 1. , 0. , 0.1]])
+    """
+
+    def __init__(self, /, **blocks: Block) -> None:
+        if not blocks:
+            raise ValueError("Blocks: give at least one block, e.g. Blocks(user=Block(...), item=Block(...)).")
+        for name, block in blocks.items():
+            if not isinstance(block, Block):
+                raise TypeError(f"Blocks: {name} must be a Block, got {type(block).__name__}.")
+        lengths = {name: len(block) for name, block in blocks.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"Blocks: all blocks must have the same number of interactions, got {lengths}.")
+        self.blocks: dict[str, Block] = dict(blocks)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.blocks.values())))
+
+    def __repr__(self) -> str:
+        sides = ", ".join(
+            f"{name}({block.n_rows} rows: {', '.join(f'{f} {t.n_columns}' for f, t in block.tables.items())})"
+            for name, block in self.blocks.items()
+        )
+        return f"Blocks({len(self)} interactions, {self.n_features} features: {sides})"
+
+    def __getitem__(self, index: Index | tuple[Index | EllipsisType, ...]) -> Blocks:
+        if isinstance(index, tuple):  # scikit-learn indexes rows as X[index, ...]
+            if len(index) != 2 or not (index[1] is Ellipsis or _is_everything(index[1])):
+                raise IndexError("Blocks can be indexed by interactions only: X[mask], X[indices] or X[start:stop].")
+            index = index[0]  # type: ignore[assignment]
+        if isinstance(index, slice):
+            key: Any = index
+        else:
+            key = np.atleast_1d(np.asarray(index))
+            if key.ndim != 1:
+                raise IndexError(f"Blocks: an index must be one-dimensional, got shape {key.shape}.")
+            if key.size == 0:
+                key = key.astype(np.intp)
+            elif key.dtype.kind not in "iub":
+                raise IndexError(f"Blocks: an index must hold integers or booleans, got {key.dtype}.")
+        return Blocks(**{name: block.take(key) for name, block in self.blocks.items()})
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Interactions × features, as of the expanded matrix."""
+        return len(self), self.n_features
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the whole matrix."""
+        return sum(block.n_features for block in self.blocks.values())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float64 if any table is; else float32 (identities fit either)."""
+        tables = (table for block in self.blocks.values() for table in block.tables.values())
+        wide = any(table.dtype == np.float64 for table in tables if not table.identity)
+        return np.dtype(np.float64 if wide else np.float32)
+
+    @property
+    def fields(self) -> tuple[FieldSpan, ...]:
+        """The layout of the columns."""
+        spans, start = [], 0
+        for block_name, block in self.blocks.items():
+            for name, table in block.tables.items():
+                spans.append(FieldSpan(block_name, name, start, start + table.n_columns))
+                start += table.n_columns
+        return tuple(spans)
+
+    def occurring(self) -> npt.NDArray[np.bool_]:
+        """Return which columns have a non-zero in some interaction."""
+        parts = []
+        for block in self.blocks.values():
+            used = np.zeros(block.n_rows, bool)
+            used[block.rows] = True
+            parts += [table.occurring(used) for table in block.tables.values()]
+        return np.concatenate(parts)
+
+    def to_csr(self) -> sp.csr_matrix:
+        """Return the expanded matrix: one row an interaction."""
+        parts = [table.to_csr()[block.rows] for block in self.blocks.values() for table in block.tables.values()]
+        return sp.csr_matrix(sp.hstack(parts, format="csr"))
+
+    @classmethod
+    def from_matrix(cls, X: Any, fields: FieldSizes | None = None) -> Blocks:
+        """Take a SciPy sparse matrix or a dense array as blocks.
+
+        Parameters
+        ----------
+        X : matrix, one row an interaction
+        fields : sizes of the fields, optional
+            ``[n_users, n_items]`` or ``{"user": n_users, "item": n_items}``. Each becomes a block of its own, kept as
+            bare ids where every row has a single 1. Without it the matrix is one block with one field.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = Blocks.from_matrix(np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1]]), fields={"user": 3, "item": 2})
+        >>> X
+        Blocks(2 interactions, 5 features: user(3 rows: id 3), item(2 rows: id 2))
+        """
+        table = as_table("X", X)
+        if fields is None:
+            return cls(x=Block(np.arange(table.n_rows), {"x": table}))
+        names, sizes = _field_sizes(fields)
+        if sum(sizes) != table.n_columns:
+            raise ValueError(f"fields: sizes add up to {sum(sizes)}, but X has {table.n_columns} columns.")
+        blocks, start = {}, 0
+        for name, size in zip(names, sizes, strict=True):
+            part = table.columns(start, start + size)
+            ids = part.one_hot()
+            blocks[name] = (
+                Block(np.arange(table.n_rows), {"x": part}) if ids is None else Block(ids, {"id": Table.eye(size)})
+            )
+            start += size
+        return cls(**blocks)
+
+
+def _is_everything(index: Any) -> bool:
+    return isinstance(index, slice) and index == slice(None)
+
+
+def _distinct(what: str, names: Iterable[Any]) -> list[str]:
+    """Return the names as strings, among which none may occur twice."""
+    strings = [str(name) for name in names]
+    for name in strings:
+        if strings.count(name) > 1:
+            raise ValueError(f"{what}: the name {name!r} is given twice.")
+    return strings
+
+
+def _field_sizes(fields: FieldSizes) -> tuple[list[str], list[int]]:
+    if isinstance(fields, Mapping):
+        names, sizes = _distinct("fields", fields), list(fields.values())
+    elif isinstance(fields, Iterable):
+        sizes = list(fields)
+        names = [f"field{i}" for i in range(len(sizes))]
+    else:
+        raise ValueError(f"fields: expected a list or a mapping of sizes, got {fields!r}.")
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise ValueError(f"fields: sizes must be whole numbers from 0 up, got {size!r}.")
+    return names, [int(size) for size in sizes]
+
+
+def _check_rows(rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int32]:
+    array = np.asarray(rows)
+    if array.ndim != 1:
+        raise ValueError(f"Block: rows must be one-dimensional, got shape {array.shape}.")
+    if array.size == 0:
+        return np.zeros(0, np.int32)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"Block: rows must be whole numbers, got {array.dtype}.")
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high >= n_rows:
+        raise ValueError(
+            f"Block: rows must be from 0 to {n_rows - 1}, the table's rows, but they go from {low} to {high}."
+        )
+    return np.ascontiguousarray(array, np.int32)

@@ -1,0 +1,58 @@
+// The design matrix as blocks: borrowed views of the caller's arrays, checked once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bitfm {
+
+// One field of a block: its rows × columns in compressed sparse rows. An identity keeps no arrays.
+template <class Real>
+struct Field {
+    int block = 0;
+    int64_t n_columns = 0;
+    int64_t first = 0;  // its first column in the whole matrix
+    bool identity = false;
+    std::span<const int64_t> indptr;
+    std::span<const int32_t> indices;
+    std::span<const Real> values;
+};
+
+struct Block {
+    int64_t n_rows = 0;
+    std::span<const int32_t> rows;  // the row each interaction uses
+    int first_field = 0, n_fields = 0;
+};
+
+template <class Real>
+struct Design {
+    int64_t n = 0;  // interactions
+    int64_t n_features = 0;
+    std::vector<Block> blocks;
+    std::vector<Field<Real>> fields;  // block by block, in column order
+
+    void add_block(int64_t n_rows, std::span<const int32_t> rows);
+    void add_field(Field<Real> field);  // to the last block
+    bool bare(size_t block) const {
+        return blocks[block].n_fields == 1 && fields[static_cast<size_t>(blocks[block].first_field)].identity;
+    }
+};
+
+// visit(feature, x) for each non-zero of a row.
+template <class Real, class Visit>
+void each_feature(const Design<Real>& design, size_t block, int64_t row, Visit&& visit) {
+    const Block& of = design.blocks[block];
+    for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
+        const Field<Real>& field = design.fields[static_cast<size_t>(f)];
+        if (field.identity) {
+            visit(field.first + row, Real(1));
+            continue;
+        }
+        const auto from = static_cast<size_t>(field.indptr[static_cast<size_t>(row)]);
+        const auto to = static_cast<size_t>(field.indptr[static_cast<size_t>(row) + 1]);
+        for (size_t p = from; p < to; ++p) visit(field.first + field.indices[p], field.values[p]);
+    }
+}
+
+}  // namespace bitfm

@@ -1,0 +1,78 @@
+"""Small random problems, and the paper's formulas computed the long way, for tests to compare with."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from bitfm import Block, Blocks
+
+KINDS = ("bare", "context", "shared", "plain", "mixed")
+
+
+def random_blocks(kind, values="real", n=40, seed=0):
+    """Blocks of every shape a solver treats differently; values are "real", "integer" or "binary"."""
+    rng = np.random.default_rng(seed)
+
+    def table(rows, columns, density=0.4):
+        mask = rng.random((rows, columns)) < density
+        x = {
+            "real": rng.normal(size=(rows, columns)),
+            "integer": rng.integers(-2, 3, (rows, columns)).astype(float),
+            "binary": np.ones((rows, columns)),
+        }[values]
+        return sp.csr_matrix(mask * x)
+
+    def ids(rows):
+        return {"id": sp.identity(rows, format="csr")}
+
+    u, i, c = (rng.integers(m, size=n) for m in (6, 5, 3))
+    if kind == "bare":
+        return Blocks(user=Block(u, ids(6)), item=Block(i, ids(5)))
+    if kind == "context":
+        return Blocks(user=Block(u, ids(6)), item=Block(i, ids(5)), context=Block(c, ids(3)))
+    if kind == "shared":
+        return Blocks(user=Block(u, ids(6)), item=Block(i, ids(5) | {"words": table(5, 7), "genre": table(5, 2, 0.5)}))
+    if kind == "plain":
+        return Blocks(x=Block(np.arange(n), {"x": table(n, 9)}))
+    return Blocks(
+        user=Block(u, ids(6) | {"history": table(6, 5)}), event=Block(np.arange(n), {"x": table(n, 4)}),
+        item=Block(i, {"words": table(5, 6)}),
+    )  # fmt: skip
+
+
+def block_of_feature(X):
+    """The block each column belongs to."""
+    names = list(X.blocks)
+    return np.concatenate([np.full(f.size, names.index(f.block)) for f in X.fields])
+
+
+def pair_mask(X, cross):
+    """Which pairs i < j of features count."""
+    n = X.n_features
+    mask = np.triu(np.ones((n, n), bool), 1)
+    block = block_of_feature(X)
+    return mask & (block[:, None] != block[None, :]) if cross else mask
+
+
+def scores(X, bias, weights, V, cross=False):
+    """Eq. 1 with two loops' worth of arithmetic."""
+    x = X.to_csr().toarray()
+    pairs = np.where(pair_mask(X, cross), V @ V.T, 0)
+    return bias + x @ weights + ((x @ pairs) * x).sum(axis=1)
+
+
+def slopes(X, V, feature, cross=False):
+    """h: the derivative of every score by the feature's values, interactions × rank."""
+    x = X.to_csr().toarray()
+    partner = np.ones(X.n_features, bool)
+    partner[feature] = False
+    if cross:
+        partner &= block_of_feature(X) != block_of_feature(X)[feature]
+    return x[:, [feature]] * (x[:, partner] @ V[partner])
+
+
+def sweep_order(X, width, bare):
+    """The order of updates: (feature, lanes) for each small problem a sweep solves."""
+    lanes = [np.arange(width)] if bare else [np.arange(s, min(s + 8, width)) for s in range(0, width, 8)]
+    return [(feature, group) for group in lanes for feature in range(X.n_features)]
