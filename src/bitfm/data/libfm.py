@@ -1,0 +1,222 @@
+"""Read and write the text format of libFM and libSVM."""
+
+from __future__ import annotations
+
+import gzip
+import operator
+import os
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from bitfm import _core
+from bitfm._atomic import atomic_write
+from bitfm.errors import DataFileError
+
+__all__ = ["read_libfm", "write_libfm"]
+
+_READ_BYTES = 1 << 20  # small enough to still be in the cache when it is parsed
+_WRITE_ENTRIES = 1 << 18
+_MAX_FEATURES = 2**31 - 1
+
+StrPath = str | os.PathLike[str]
+_Csr = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+
+
+def read_libfm(
+    path: StrPath,
+    *,
+    n_features: int | None = None,
+    zero_based: bool | Literal["auto"] = True,
+    dtype: Literal["float64", "float32"] = "float64",
+) -> tuple[sparse.csr_matrix[np.float64 | np.float32], NDArray[np.float64]]:
+    r"""Read a file in the text format of libFM and libSVM.
+
+    A line is a row, ``target index:value index:value ...``. Indices may come in any order, but each only
+    once; ``#`` starts a comment, and a ``qid:7`` behind the target is ignored. A file compressed with gzip is
+    recognised by its first bytes, whatever its name.
+
+    Parameters
+    ----------
+    path
+        The file to read.
+    n_features
+        The number of columns of the result; by default as many as the file needs.
+    zero_based
+        True if indices start at 0 (libFM), False if they start at 1 (libSVM). ``"auto"`` takes them to start
+        at 1 if no index 0 occurs.
+    dtype
+        The type of the matrix's values.
+
+    Returns
+    -------
+    X : scipy.sparse.csr_matrix of shape (n_rows, n_features)
+        The features, with sorted indices.
+    y : numpy.ndarray of shape (n_rows,)
+        The targets.
+
+    Raises
+    ------
+    DataFileError
+        If the file is not in the format; the message names the line and the column (in bytes), from 1.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from bitfm.data.libfm import read_libfm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "ratings.libfm")
+    ...     _ = path.write_text("5 0:1 3:1  # the first user likes the second item\n2.5 1:1 2:1 4:0.5\n")
+    ...     X, y = read_libfm(path)
+    >>> X.toarray()
+    array([[1. , 0. , 0. , 1. , 0. ],
+           [0. , 1. , 1. , 0. , 0.5]])
+    >>> y
+    array([5. , 2.5])
+    """
+    if zero_based not in (True, False, "auto"):
+        raise ValueError(f"zero_based is {zero_based!r}; expected True, False or 'auto'")
+    if dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype is {dtype!r}; expected 'float64' or 'float32'")
+    if n_features is not None and not 0 <= operator.index(n_features) <= _MAX_FEATURES:
+        raise ValueError(f"n_features is {n_features}; expected a number from 0 to {_MAX_FEATURES}")
+
+    try:
+        y, indptr, indices, values = _parse(path, first_index=0 if zero_based else 1)
+    except _core.LibfmError as error:
+        raise DataFileError(f"{os.fspath(path)}, {error}") from None
+
+    if zero_based == "auto" and indices.min(initial=1) >= 1:
+        indices -= 1
+    needed = int(indices.max(initial=-1)) + 1
+    if n_features is None:
+        n_features = needed
+    elif n_features < needed:
+        raise DataFileError(
+            f"{os.fspath(path)}: the file holds {needed} features but n_features is {n_features}; "
+            f"give at least {needed}, or None to take what the file needs"
+        )
+    data: NDArray[np.float64 | np.float32] = values
+    if dtype == "float32":
+        data = _to_float32(path, values)
+    # SciPy keeps both index arrays in one type, and int64 would double the larger one.
+    offsets = indptr.astype(np.int32) if len(indices) <= np.iinfo(np.int32).max else indptr
+    X = sparse.csr_matrix((data, indices, offsets), shape=(len(y), n_features), copy=False)
+    X.has_canonical_format = True
+    return X, y
+
+
+def write_libfm(
+    path: StrPath,
+    X: sparse.spmatrix | sparse.sparray | ArrayLike,
+    y: ArrayLike,
+    *,
+    zero_based: bool = True,
+) -> None:
+    """Write a matrix and its targets in the text format of libFM and libSVM.
+
+    Every number is written such that `read_libfm` returns the same double. The file appears only once it is
+    complete; until then a file of the same name stays as it is.
+
+    Parameters
+    ----------
+    path
+        The file to write, compressed with gzip if its name ends in ``.gz``.
+    X
+        The features, a sparse matrix or a dense two-dimensional array, all finite. What a sparse matrix
+        stores is written, zeros too. The format does not hold the number of columns: pass it to `read_libfm`
+        where it matters.
+    y
+        The targets, one finite number a row.
+    zero_based
+        True to write the first column as 0 (libFM), False as 1 (libSVM).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from bitfm.data.libfm import write_libfm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "ratings.libfm")
+    ...     write_libfm(path, [[1, 0, 0.5], [0, 1, 0]], [5, 2.5])
+    ...     print(path.read_text())
+    5 0:1 2:0.5
+    2.5 1:1
+    """
+    if zero_based not in (True, False):
+        raise ValueError(f"zero_based is {zero_based!r}; expected True or False")
+    rows = _to_csr(X)
+    targets = np.ascontiguousarray(y, dtype=np.float64)
+    if targets.shape != (rows.shape[0],):
+        raise ValueError(f"y has shape {targets.shape} but X has {rows.shape[0]} rows; expected one target a row")
+    for name, numbers in (("y", targets), ("X", rows.data)):
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{name} holds NaN or infinity, which the format cannot; remove or replace them")
+    first_index = 0 if zero_based else 1
+    if rows.shape[1] + first_index > _MAX_FEATURES:
+        raise ValueError(f"X has {rows.shape[1]} columns; the format holds {_MAX_FEATURES - first_index} at most")
+
+    indptr = rows.indptr.astype(np.int64)
+    indices = np.ascontiguousarray(rows.indices, dtype=np.int32)
+    values = np.ascontiguousarray(rows.data)
+    with atomic_write(path) as file:
+        # No name and no time in the header: the same rows give the same bytes.
+        zipped = os.fspath(path).endswith(".gz")
+        out = gzip.GzipFile("", "wb", 6, file, mtime=0) if zipped else file
+        begin = 0
+        while begin < len(targets):
+            end = int(np.searchsorted(indptr, indptr[begin] + _WRITE_ENTRIES, side="right")) - 1
+            end = min(max(end, begin + 1), begin + _WRITE_ENTRIES, len(targets))
+            out.write(_core.format_libfm(targets, indptr, indices, values, begin, end, first_index))
+            begin = end
+        if zipped:
+            out.close()
+
+
+def _parse(path: StrPath, first_index: int) -> _Csr:
+    with open(path, "rb") as file:
+        zipped = file.peek(2)[:2] == b"\x1f\x8b"
+        parser = _core.LibfmParser(first_index, n_bytes=0 if zipped else os.fstat(file.fileno()).st_size)
+        for chunk in _unzip(path, file) if zipped else iter(lambda: file.read(_READ_BYTES), b""):
+            parser.feed(chunk)
+        return parser.finish()
+
+
+def _unzip(path: StrPath, file: BinaryIO) -> Iterator[bytes]:
+    try:
+        with gzip.GzipFile(fileobj=file) as unzipped:
+            while chunk := unzipped.read(_READ_BYTES):
+                yield chunk
+    except EOFError:
+        raise DataFileError(f"{os.fspath(path)}: the gzip data ends too early; get the whole file") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataFileError(f"{os.fspath(path)}: the gzip data is damaged ({error}); get the file again") from None
+
+
+def _to_float32(path: StrPath, values: NDArray[np.float64]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float32)
+    if not np.isfinite(narrow).all():
+        largest = float(np.abs(values).max())
+        raise DataFileError(
+            f"{os.fspath(path)}: the value {largest} is too large for float32; read it with dtype='float64'"
+        )
+    return narrow
+
+
+def _to_csr(X: sparse.spmatrix | sparse.sparray | ArrayLike) -> sparse.csr_matrix[np.float64]:
+    """`X` with sorted indices and no duplicates, sharing memory with it where it already is so."""
+    if not sparse.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+    if np.ndim(X) != 2:
+        raise ValueError(f"X has {np.ndim(X)} dimensions; expected 2, rows by features")
+    rows = cast("sparse.csr_matrix[np.float64]", sparse.csr_matrix(X, dtype=np.float64))
+    # SciPy trusts the index arrays, and wrong ones would make it read outside of them.
+    rows.check_format(full_check=True)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows

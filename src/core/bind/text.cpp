@@ -1,0 +1,85 @@
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "bind/bind.hpp"
+#include "text/libfm.hpp"
+
+namespace bitfm {
+
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using ConstVector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A NumPy array over the buffer's memory, which it frees in the end.
+template <class T>
+Vector<T> to_numpy(Buffer<T>&& buffer) {
+    auto owned = std::make_unique<Buffer<T>>(std::move(buffer));
+    nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
+    Buffer<T>* kept = owned.release();
+    return Vector<T>(kept->data(), {kept->size()}, owner);
+}
+
+template <class T>
+std::span<const T> to_span(const ConstVector<T>& array) {
+    return {array.data(), array.size()};
+}
+
+// The parser runs without the interpreter's lock, so a second thread may call it meanwhile: that one is
+// refused. Chunks are `bytes`, which no thread can change under the parser.
+class SharedParser {
+  public:
+    SharedParser(int32_t first_index, size_t n_bytes) : parser_(first_index, n_bytes) {}
+
+    void feed(const nb::bytes& chunk) {
+        std::string_view text(chunk.c_str(), chunk.size());
+        alone([&] { parser_.feed(text); });
+    }
+
+    nb::tuple finish() {
+        LibfmRows rows;
+        alone([&] { rows = parser_.finish(); });
+        return nb::make_tuple(to_numpy(std::move(rows.y)), to_numpy(std::move(rows.indptr)),
+                              to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)));
+    }
+
+  private:
+    template <class Work>
+    void alone(Work work) {
+        nb::gil_scoped_release unlocked;
+        std::unique_lock lock(mutex_, std::try_to_lock);
+        require(lock.owns_lock(), "the parser is in use by another thread; give each thread its own");
+        work();
+    }
+
+    LibfmParser parser_;
+    std::mutex mutex_;
+};
+
+}  // namespace
+
+void bind_text(nb::module_& m) {
+    nb::exception<LibfmError>(m, "LibfmError", PyExc_ValueError);
+
+    nb::class_<SharedParser>(m, "LibfmParser", "Reads the libFM/libSVM text format piece by piece.")
+        .def(nb::init<int32_t, size_t>(), nb::arg("first_index") = 0, nb::arg("n_bytes") = 0)
+        .def("feed", &SharedParser::feed, nb::arg("chunk"))
+        .def("finish", &SharedParser::finish, "(y, indptr, indices, values) of everything fed.");
+
+    m.def(
+        "format_libfm",
+        [](const ConstVector<double>& y, const ConstVector<int64_t>& indptr, const ConstVector<int32_t>& indices,
+           const ConstVector<double>& values, size_t begin, size_t end, int32_t first_index) {
+            std::string text;
+            format_libfm({to_span(y), to_span(indptr), to_span(indices), to_span(values)}, begin, end, first_index,
+                         text);
+            return nb::bytes(text.data(), text.size());
+        },
+        nb::arg("y"), nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("begin"), nb::arg("end"),
+        nb::arg("first_index"), "Rows begin to end of a CSR matrix as libFM text.");
+}
+
+}  // namespace bitfm
