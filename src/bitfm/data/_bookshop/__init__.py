@@ -1,0 +1,1 @@
+"""The parts of the generated bookshop; `bitfm.data.bookshop` puts them together."""
