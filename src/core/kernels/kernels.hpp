@@ -1,0 +1,163 @@
+// The kernels: inner loops that are compiled once per instruction set, and the plain structures they work on.
+//
+// A sweep updates eight factors (or bits) of every feature at a time, "a group". For an interaction s and a
+// block, q is the block row's Σ x v and o_s the sum of the other blocks' q; a row is what its interactions
+// share.
+#pragma once
+
+#include <cstdint>
+
+namespace bitfm {
+
+constexpr int kGroup = 8;
+
+// How a feature's new values follow from its quadratic problem: min δ'Hδ − 2 g'δ over one lane after another.
+enum class Rule { ridge, flip };
+
+template <class Real>
+struct RuleInput {
+    Rule rule = Rule::ridge;
+    Real ridge = 0;                 // λ of the field (Rule::ridge)
+    int passes = 1;                 // over the eight lanes
+    const float* linear = nullptr;  // the group's first column of D, a row a feature; null: none
+    int64_t linear_stride = 0;
+    Real linear_scale = 0;  // β
+};
+
+// The interactions of a block, sorted by its rows.
+template <class Real>
+struct RowIndex {
+    int64_t n;                        // interactions
+    const int64_t* start;             // n_rows + 1
+    const int32_t* order;             // interaction at each place; null: places are interactions
+    const Real* weight;               // of an interaction; null: all 1
+    int n_others;                     // the other blocks
+    const int32_t* const* other_row;  // [block][interaction]
+    const Real* const* other_q;       // [block][row * 8 + lane]
+};
+
+// What the features of one row need to know of the row's interactions, for a block whose rows are shared.
+template <class Real>
+struct RowState {
+    Real q[kGroup];                // Σ x v of the row, kept up to date
+    Real sum_o[kGroup];            // Σ o_s
+    Real sum_eo[kGroup];           // Σ e_s o_s, kept up to date
+    Real sum_oo[kGroup * kGroup];  // Σ o_s o_s'
+    Real count, sum_e;             // Σ 1, Σ e_s (kept up to date)
+    Real shift;                    // Σ δ'a so far: e_s falls by shift + (q − q at the start)'o_s
+};
+
+// A feature's problem, gathered over the rows it occurs in.
+template <class Real>
+struct Quadratic {
+    Real hessian[kGroup * kGroup];
+    Real gradient[kGroup];
+};
+
+// A stretch of one column of a table: its non-zeros.
+template <class Real>
+struct Column {
+    const int32_t* row;
+    const Real* value;  // null: all 1
+    int64_t n;
+};
+
+template <class Real>
+struct SweepKernels {
+    // A block of bare ids: row r is feature r with x = 1. Updates v (rows × 8) and the residuals.
+    int64_t (*update_bare)(const RowIndex<Real>&, const RuleInput<Real>&, Real* v, Real* residual, int64_t begin,
+                           int64_t end);
+    // Shared rows: fill the states of rows [begin, end) from their interactions; q must be set.
+    void (*gather_rows)(const RowIndex<Real>&, const Real* residual, RowState<Real>*, int64_t begin, int64_t end);
+    // ... add a column's share of a feature's problem, v being the feature's current values
+    void (*collect_shared)(const RowState<Real>*, const Column<Real>&, const Real* v, bool cross, Quadratic<Real>*);
+    // ... carry a feature's change δ = v_new − v into the rows
+    void (*apply_shared)(RowState<Real>*, const Column<Real>&, const Real* v, const Real* delta, bool cross);
+    // ... and the rows' changes into the residuals of their interactions; q0 is q at the start.
+    void (*scatter_rows)(const RowIndex<Real>&, const RowState<Real>*, const Real* q0, Real* residual, int64_t begin,
+                         int64_t end);
+    // Rows that are interactions: total = q + o of the row (cross: o alone), updated unless cross.
+    void (*collect_direct)(const Real* total, const Real* residual, const Real* weight, const Column<Real>&,
+                           const Real* v, bool cross, Quadratic<Real>*);
+    void (*apply_direct)(Real* total, Real* residual, const Column<Real>&, const Real* v, const Real* delta,
+                         bool cross);
+    // Solve a feature's problem; v becomes its new values, delta the change. Returns how many lanes changed.
+    int (*solve)(const Quadratic<Real>&, const RuleInput<Real>&, int64_t feature, Real* v, Real* delta);
+    // out_s += Σ_{b<c} ⟨q_b, q_c⟩ for interactions [begin, end): a group's share of the pairs across
+    // blocks.
+    void (*add_pairs)(int n_blocks, const int32_t* const* row, const Real* const* q, Real* out, int64_t begin,
+                      int64_t end);
+};
+
+// Two blocks of bare ids with ±1 codes, in fixed point: the rows of one side against the codes of the other.
+struct FlipInput {
+    const int64_t* start;    // of a row's interactions
+    const int32_t* partner;  // row of the other side, per interaction
+    const int32_t* target;   // y − bias − weights in units of 2^-fraction, per interaction
+    const uint64_t* partner_codes;
+    uint64_t* codes;  // updated
+    int words;        // 64-bit words a code
+    int bits;
+    int fraction;
+    int64_t largest;        // no |residual| exceeds it, in units of 2^-fraction
+    const float* delegate;  // D, row by row (bits wide)
+    double beta;
+    int passes;
+};
+
+struct FlipKernels {
+    // Discrete coordinate descent on rows [begin, end); `scratch` holds 72 × words + 2 bytes an interaction of
+    // the longest row, and one more.
+    int64_t (*update_rows)(const FlipInput&, unsigned char* scratch, int64_t begin, int64_t end);
+};
+
+// Plain stochastic gradient descent, as libFM does it.
+template <class Real>
+struct SgdInput {
+    int n_fields;
+    const int64_t* const* indptr;  // per field; null: identity
+    const int32_t* const* indices;
+    const Real* const* values;
+    const int64_t* first;       // first feature of each field
+    const int32_t* const* row;  // row of each interaction in the field's block
+    const int* block;           // of each field
+    int n_blocks;
+    const Real* target;
+    const Real* weight;    // null: all 1
+    const int32_t* order;  // the interactions in the order to visit
+    Real learning_rate;
+    const Real* factor_ridge;  // per field
+    const Real* linear_ridge;
+    int rank;  // a multiple of 8
+    bool cross;
+};
+
+struct Kernels {
+    SweepKernels<float> sweep32;
+    SweepKernels<double> sweep64;
+    FlipKernels flips;
+    // Visit order[begin, end); updates bias, weights and factors; `scratch` holds rank * (n_blocks + 1)
+    // numbers.
+    double (*sgd32)(const SgdInput<float>&, float* bias, float* weights, float* factors, float* scratch, int64_t begin,
+                    int64_t end);
+    double (*sgd64)(const SgdInput<double>&, double* bias, double* weights, double* factors, double* scratch,
+                    int64_t begin, int64_t end);
+
+    // For the D-step: gram += Σ row row' (lower part), and out = rows · transform; width is a multiple of 8.
+    void (*add_gram)(const double* rows, int n, int width, double* gram);
+    void (*map_rows)(const double* rows, int n, int width, const double* transform, double* out);
+
+    template <class Real>
+    const SweepKernels<Real>& sweep() const {
+        if constexpr (sizeof(Real) == 4)
+            return sweep32;
+        else
+            return sweep64;
+    }
+};
+
+const Kernels* kernels_portable();
+const Kernels* kernels_avx2();
+const Kernels* kernels_avx512();
+
+}  // namespace bitfm

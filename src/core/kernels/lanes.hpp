@@ -1,0 +1,62 @@
+// Eight numbers side by side: the factors (or bits) that a sweep updates together.
+//
+// Written with compiler vectors of the width the instruction set has, so one source serves all of them; the
+// order of every sum is spelled out, so all of them round alike. Included inside an instruction set's
+// namespace.
+
+constexpr int kLanes = 8;
+
+template <class Real>
+struct Lanes {
+    static constexpr int kBytes =
+        BITFM_VECTOR_BYTES < 8 * int(sizeof(Real)) ? BITFM_VECTOR_BYTES : 8 * int(sizeof(Real));
+    static constexpr int kPer = kBytes / int(sizeof(Real));
+    static constexpr int kParts = kLanes / kPer;
+    typedef Real Vector __attribute__((vector_size(kBytes)));
+    typedef Real Loose __attribute__((vector_size(kBytes), aligned(sizeof(Real)), may_alias));
+
+    Vector part[kParts];
+
+    static BITFM_INLINE Lanes load(const Real* from) {
+        Lanes out;
+        for (int i = 0; i < kParts; ++i) out.part[i] = *reinterpret_cast<const Loose*>(from + i * kPer);
+        return out;
+    }
+    static BITFM_INLINE Lanes fill(Real value) {
+        Lanes out;
+        for (int i = 0; i < kParts; ++i) out.part[i] = value - Vector{};
+        return out;
+    }
+    BITFM_INLINE void store(Real* to) const {
+        for (int i = 0; i < kParts; ++i) *reinterpret_cast<Loose*>(to + i * kPer) = part[i];
+    }
+    BITFM_INLINE Lanes& operator+=(const Lanes& b) {
+        for (int i = 0; i < kParts; ++i) part[i] += b.part[i];
+        return *this;
+    }
+    BITFM_INLINE Lanes& operator-=(const Lanes& b) {
+        for (int i = 0; i < kParts; ++i) part[i] -= b.part[i];
+        return *this;
+    }
+    friend BITFM_INLINE Lanes operator+(Lanes a, const Lanes& b) { return a += b; }
+    friend BITFM_INLINE Lanes operator-(Lanes a, const Lanes& b) { return a -= b; }
+    friend BITFM_INLINE Lanes operator*(Lanes a, const Lanes& b) {
+        for (int i = 0; i < kParts; ++i) a.part[i] *= b.part[i];
+        return a;
+    }
+    friend BITFM_INLINE Lanes operator*(Lanes a, Real b) {
+        for (int i = 0; i < kParts; ++i) a.part[i] *= b;
+        return a;
+    }
+    // ((0+4)+(2+6)) + ((1+5)+(3+7)): halves folded onto each other, as vector units like it.
+    BITFM_INLINE Real sum() const {
+        Real x[kLanes];
+        store(x);
+        return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+    }
+};
+
+template <class Real>
+BITFM_INLINE Real dot(const Lanes<Real>& a, const Lanes<Real>& b) {
+    return (a * b).sum();
+}

@@ -1,0 +1,68 @@
+// Stochastic gradient descent over interactions, all factors of a feature side by side. Included inside an
+// instruction set's namespace.
+
+template <class Real>
+double sgd(const SgdInput<Real>& in, Real* bias, Real* weights, Real* factors, Real* scratch, int64_t begin,
+           int64_t end) {
+    using L = Lanes<Real>;
+    const int rank = in.rank;
+    Real* total = scratch;       // Σ x v over all blocks
+    Real* own = scratch + rank;  // ... of each block
+    double loss = 0;
+
+    auto each = [&](int64_t s, auto&& visit) BITFM_INLINE_LAMBDA {
+        for (int f = 0; f < in.n_fields; ++f) {
+            int64_t row = in.row[f][s];
+            if (!in.indptr[f]) {
+                visit(f, in.first[f] + row, Real(1));
+                continue;
+            }
+            for (int64_t p = in.indptr[f][row]; p < in.indptr[f][row + 1]; ++p)
+                visit(f, in.first[f] + in.indices[f][p], in.values[f][p]);
+        }
+    };
+
+    for (int64_t place = begin; place < end; ++place) {
+        const int64_t s = in.order[place];
+        for (int t = 0; t < rank * (in.n_blocks + 1); ++t) scratch[t] = 0;
+        Real linear = *bias, within = 0;
+        each(s, [&](int f, int64_t i, Real x) {
+            linear += weights[i] * x;
+            Real* q = own + in.block[f] * rank;
+            L squares = L::fill(0);
+            for (int t = 0; t < rank; t += kLanes) {
+                L xv = L::load(factors + i * rank + t) * x;
+                (L::load(q + t) + xv).store(q + t);
+                squares += xv * xv;
+            }
+            within += squares.sum();
+        });
+        L all = L::fill(0), by_block = L::fill(0);
+        for (int t = 0; t < rank; t += kLanes) {
+            L sum = L::fill(0);
+            for (int b = 0; b < in.n_blocks; ++b) {
+                L q = L::load(own + b * rank + t);
+                sum += q;
+                by_block += q * q;
+            }
+            sum.store(total + t);
+            all += sum * sum;
+        }
+        Real score = linear + Real(0.5) * (all.sum() - (in.cross ? by_block.sum() : within));
+        Real error = score - in.target[s];
+        Real weight = in.weight ? in.weight[s] : Real(1);
+        loss += double(weight) * double(error) * double(error);
+        Real rate = in.learning_rate, slope = weight * error;
+        *bias -= rate * slope;
+        each(s, [&](int f, int64_t i, Real x) {
+            weights[i] -= rate * (slope * x + in.linear_ridge[f] * weights[i]);
+            const Real* q = own + in.block[f] * rank;
+            for (int t = 0; t < rank; t += kLanes) {
+                L v = L::load(factors + i * rank + t);
+                L h = in.cross ? (L::load(total + t) - L::load(q + t)) * x : (L::load(total + t) - v * x) * x;
+                (v - (h * slope + v * in.factor_ridge[f]) * rate).store(factors + i * rank + t);
+            }
+        });
+    }
+    return loss;
+}

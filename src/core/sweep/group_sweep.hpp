@@ -1,0 +1,46 @@
+// One sweep over eight columns of the factors or codes: block by block, field by field, feature by feature.
+#pragma once
+
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "blocks/training_set.hpp"
+#include "codes/factor_view.hpp"
+
+namespace bitfm {
+
+template <class Real>
+class GroupSweep {
+  public:
+    // `residual` is kept up to date: target − score for every interaction.
+    GroupSweep(const TrainingSet<Real>& set, bool cross, std::span<Real> residual);
+
+    // Take eight columns from the factors.
+    void load(Team& team, const FactorView& factors, int which);
+
+    // Update every feature's eight values by the rule; ridge: λ per field. Returns how many values changed.
+    int64_t sweep(Team& team, const RuleInput<Real>& rule, std::span<const double> ridge);
+
+    // A feature's eight values.
+    Real* values(int64_t feature) { return v_.data() + feature * kGroup; }
+
+  private:
+    RowIndex<Real> row_index(size_t block) const;
+    void sum_rows(Team& team, size_t block);
+    int64_t sweep_bare(Team& team, size_t block, RuleInput<Real> rule, std::span<const double> ridge);
+    int64_t sweep_shared(Team& team, size_t block, const RuleInput<Real>& rule, std::span<const double> ridge);
+    int64_t sweep_direct(Team& team, size_t block, const RuleInput<Real>& rule, std::span<const double> ridge);
+    template <class Rows>
+    int64_t sweep_fields(Team& team, size_t block, RuleInput<Real> rule, std::span<const double> ridge, Rows& rows);
+
+    const TrainingSet<Real>& set_;
+    const bool cross_;
+    std::span<Real> residual_;
+    std::vector<Real> v_;                  // features × 8
+    std::vector<std::vector<Real>> rows_;  // Σ x v of each block's rows; empty where they are the features
+    std::vector<const Real*> q_;           // of each block: rows × 8
+    std::vector<std::vector<const int32_t*>> other_row_;
+    std::vector<std::vector<const Real*>> other_q_;
+};
+
+}  // namespace bitfm

@@ -1,0 +1,122 @@
+#include "sweep/trainer.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "sweep/group_sweep.hpp"
+#include "sweep/score.hpp"
+
+namespace bitfm {
+
+namespace {
+constexpr int64_t kInteractionGrain = 16384;
+constexpr double kLargestBeta = 1e12;
+}  // namespace
+
+template <class Real>
+Trainer<Real>::Trainer(const Design<Real>& design, std::span<const Real> targets, std::span<const Real> weights,
+                       bool cross)
+    : set_(design, targets, weights), cross_(cross), residual_(set_.target) {}
+
+template <class Real>
+void Trainer<Real>::reset(Team& team, double bias, std::span<const Real> weights, const FactorView& factors) {
+    require(
+        static_cast<int64_t>(weights.size()) == set_.design.n_features && factors.n_features == set_.design.n_features,
+        "weights and factors must have a row for each of the " + std::to_string(set_.design.n_features) + " features");
+    std::fill(residual_.begin(), residual_.end(), static_cast<Real>(bias));
+    std::vector<const int32_t*> row_of;
+    for (const auto& block : set_.blocks) row_of.push_back(block.row_of.data());
+    add_scores<Real>(team, set_.design, row_of, weights, factors, cross_, residual_);
+    team.run(set_.size(), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
+        for (int64_t s = begin; s < end; ++s) residual_[s] = set_.target[s] - residual_[s];
+    });
+    flips_.drop();
+}
+
+template <class Real>
+double Trainer<Real>::loss(Team& team) {
+    flips_.settle(team, set_, residual_);
+    return team.sum(set_.size(), [&](int64_t begin, int64_t end) {
+        double sum = 0;
+        for (int64_t s = begin; s < end; ++s) {
+            const double weight = set_.weight.empty() ? 1.0 : static_cast<double>(set_.weight[s]);
+            sum += weight * static_cast<double>(residual_[s]) * static_cast<double>(residual_[s]);
+        }
+        return sum;
+    });
+}
+
+template <class Real>
+void Trainer<Real>::sweep_factors(Team& team, std::span<Real> factors, int rank, std::span<const double> ridge,
+                                  std::span<const float> linear, double scale) {
+    const int64_t n_features = set_.design.n_features;
+    require(rank > 0 && static_cast<int64_t>(factors.size()) == n_features * rank, "factors must be features × rank");
+    require(ridge.size() == set_.design.fields.size(), "one ridge per field is needed");
+    require(linear.empty() || linear.size() == factors.size(), "the linear term must have the factors' shape");
+    flips_.settle(team, set_, residual_);
+    flips_.forget();
+    GroupSweep<Real> group(set_, cross_, residual_);
+    const FactorView view = FactorView::of(std::span<const Real>(factors), n_features, rank);
+    std::vector<float> padded;
+    for (int which = 0; which < view.n_groups(); ++which) {
+        group.load(team, view, which);
+        const int width = std::min(kGroup, rank - which * kGroup);
+        RuleInput<Real> rule;
+        rule.linear_scale = static_cast<Real>(scale);
+        if (!linear.empty()) {
+            rule.linear = linear.data() + which * kGroup;
+            rule.linear_stride = rank;
+            if (width < kGroup) {  // lanes beyond the rank must see zeros, not the next row
+                padded.assign(static_cast<size_t>(n_features) * kGroup, 0);
+                for (int64_t i = 0; i < n_features; ++i)
+                    std::copy_n(linear.data() + i * rank + which * kGroup, width, padded.data() + i * kGroup);
+                rule.linear = padded.data();
+                rule.linear_stride = kGroup;
+            }
+        }
+        group.sweep(team, rule, ridge);
+        team.run(n_features, kInteractionGrain, [&](int64_t begin, int64_t end, int) {
+            for (int64_t i = begin; i < end; ++i)
+                std::copy_n(group.values(i), width, factors.data() + i * rank + which * kGroup);
+        });
+    }
+}
+
+template <class Real>
+int64_t Trainer<Real>::sweep_codes(Team& team, std::span<uint8_t> codes, int bits, std::span<const float> delegate,
+                                   double beta, int passes) {
+    const int64_t n_features = set_.design.n_features;
+    require(bits >= 8 && bits <= 512 && bits % 8 == 0, "bits must be a multiple of 8 from 8 to 512");
+    require(static_cast<int64_t>(codes.size()) == n_features * (bits / 8), "codes must be features × bits / 8 bytes");
+    require(static_cast<int64_t>(delegate.size()) == n_features * bits, "the delegate must be features × bits");
+    require(beta >= 0 && beta <= kLargestBeta, "beta must be from 0 to 1e12");
+    if (FlipDescent<Real>::fits(set_)) return flips_.sweep(team, set_, residual_, codes, bits, delegate, beta, passes);
+
+    GroupSweep<Real> group(set_, cross_, residual_);
+    const FactorView view = FactorView::of(codes, {}, n_features, bits);
+    const std::vector<double> no_ridge(set_.design.fields.size());
+    int64_t flips = 0;
+    for (int which = 0; which < view.n_groups(); ++which) {
+        group.load(team, view, which);
+        RuleInput<Real> rule;
+        rule.rule = Rule::flip;
+        rule.passes = passes;
+        rule.linear = delegate.data() + which * kGroup;
+        rule.linear_stride = bits;
+        rule.linear_scale = static_cast<Real>(beta);
+        flips += group.sweep(team, rule, no_ridge);
+        team.run(n_features, kInteractionGrain, [&](int64_t begin, int64_t end, int) {
+            for (int64_t i = begin; i < end; ++i) {
+                unsigned byte = 0;
+                for (int t = 0; t < kGroup; ++t) byte |= (group.values(i)[t] > 0 ? 1u : 0u) << t;
+                codes[i * (bits / 8) + which] = static_cast<uint8_t>(byte);
+            }
+        });
+    }
+    return flips;
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+
+}  // namespace bitfm
