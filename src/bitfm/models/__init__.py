@@ -1,0 +1,18 @@
+"""The models."""
+
+from bitfm.models._explain import Explanation, FeatureShare, PairShare
+from bitfm.models._progress import Callback, Iteration
+from bitfm.models.bias import BiasModel
+from bitfm.models.discrete import DiscreteFM
+from bitfm.models.fm import FM
+
+__all__ = [
+    "FM",
+    "BiasModel",
+    "Callback",
+    "DiscreteFM",
+    "Explanation",
+    "FeatureShare",
+    "Iteration",
+    "PairShare",
+]

@@ -1,0 +1,259 @@
+"""What the three models share: checking input, scoring, saving."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from bitfm.data._tables import as_table
+from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
+from bitfm.models._native import make_design
+
+__all__ = [
+    "FeatureModel",
+    "Floats",
+    "check_bits",
+    "check_choice",
+    "check_finite",
+    "check_real",
+    "check_whole",
+    "thread_count",
+]
+
+Floats = npt.NDArray[Any]
+_MOST_THREADS = 1024  # as many as the core starts at most
+
+
+class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A model of ratings by features: bias + Σ w x, and pair terms where the model has them."""
+
+    n_features_in_: int
+    fields_: tuple[FieldSpan, ...]
+    bias_: float
+    weights_: Floats
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "weights_")
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the model as it was if a fit fails or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file; see `bitfm.load`.
+
+        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
+        """
+        from bitfm.models._saving import save_model
+
+        save_model(self, Path(path))
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Score interactions.
+
+        Parameters
+        ----------
+        X : Blocks, sparse matrix or dense array
+            With the columns the model was fitted on.
+
+        Returns
+        -------
+        array of float64, one score an interaction
+        """
+        check_is_fitted(self)
+        blocks = self._prediction_blocks(X)
+        if len(blocks) == 0:
+            return np.zeros(0)
+        return np.asarray(self._score(make_design(blocks, blocks.dtype), blocks.dtype), np.float64)
+
+    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
+        raise NotImplementedError
+
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: Any, fields: FieldSizes | None, *, reset: bool = True
+    ) -> tuple[Blocks, Floats, Floats | None]:
+        """Check everything `fit` is given and remember the layout of the columns."""
+        if isinstance(X, Blocks):
+            if fields is not None:
+                raise ValueError("fields: Blocks know their fields already; give sizes with a plain matrix only.")
+            blocks = X
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
+            check_consistent_length(X, y)
+            if len(y) == 0:
+                raise ValueError("X has 0 interactions, but at least 1 is needed to fit.")
+            if reset:
+                self.n_features_in_ = blocks.n_features
+        else:
+            X, y = validate_data(
+                self, X, y, reset=reset, accept_sparse=["csr", "csc", "coo"], accept_large_sparse=True,
+                dtype=[np.float64, np.float32], y_numeric=True,
+            )  # fmt: skip
+            blocks = Blocks.from_matrix(X, fields) if reset or fields is not None else self._like_before(X)
+            y = np.asarray(y, np.float64)
+        if not reset:
+            self._check_layout(blocks)
+        else:
+            self.fields_ = blocks.fields
+        if self._crosses() and len(blocks.blocks) < 2:
+            raise ValueError(
+                "interactions='cross' pairs features of different blocks, but X has only one; give Blocks, or fields=."
+            )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        return blocks, cast(Floats, y), sample_weight
+
+    def _prediction_blocks(self, X: Any) -> Blocks:
+        if isinstance(X, Blocks):
+            self._check_layout(X)
+            return X
+        X = validate_data(
+            self, X, reset=False, accept_sparse=["csr", "csc", "coo"], accept_large_sparse=True,
+            dtype=[np.float64, np.float32], ensure_min_samples=0,
+        )  # fmt: skip
+        return Blocks.from_matrix(X, _block_sizes(self.fields_) if self._crosses() else None)
+
+    def _like_before(self, X: Any) -> Blocks:
+        """Take a plain matrix as the fields that the model was fitted on."""
+        if len({field.block for field in self.fields_}) == len(self.fields_):
+            return Blocks.from_matrix(X, {field.block: field.size for field in self.fields_})
+        table = as_table("X", X)
+        fields: dict[str, dict[str, Any]] = {}
+        for field in self.fields_:
+            fields.setdefault(field.block, {})[field.name] = table.columns(field.start, field.stop)
+        return Blocks(**{name: Block(np.arange(table.n_rows), parts) for name, parts in fields.items()})
+
+    def _check_layout(self, blocks: Blocks) -> None:
+        name = type(self).__name__
+        if blocks.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {blocks.n_features} features, but {name} is expecting {self.n_features_in_} features as input."
+            )
+        known, given = [f.size for f in self.fields_], [f.size for f in blocks.fields]
+        if len(known) > 1 and len(given) > 1 and known != given:
+            raise ValueError(
+                f"X has fields of sizes {given}, but {name} was fitted on {known}; "
+                "give the same fields in the same order."
+            )
+        before, now = list(_block_sizes(self.fields_).values()), list(_block_sizes(blocks.fields).values())
+        if self._crosses() and before != now:
+            raise ValueError(
+                f"X has blocks of sizes {now}, but {name} was fitted on {before} with "
+                "interactions='cross'; give the same blocks in the same order."
+            )
+
+    def _crosses(self) -> bool:
+        """Whether only pairs from different blocks count."""
+        return getattr(self, "interactions", "all") == "cross"
+
+    def _per_field(self, name: str, value: Any, blocks: Blocks) -> npt.NDArray[np.float64]:
+        """Return a penalty for each field the solver works on; a matrix split into one-hot fields has only one."""
+        given = per_field(name, value, self.fields_)
+        n = len(blocks.fields)
+        if len(given) == n:
+            return given
+        if len(set(given)) > 1:
+            raise ValueError(f"{name} differs between fields, but X has {n} field(s) instead of {len(given)}.")
+        return np.full(n, given[0])
+
+
+def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for field in fields:
+        sizes[field.block] = sizes.get(field.block, 0) + field.size
+    return sizes
+
+
+def per_field(name: str, value: Any, fields: tuple[FieldSpan, ...]) -> npt.NDArray[np.float64]:
+    """Turn a number, or a mapping of field names to numbers, into one number a field.
+
+    Names are ``"block.field"``, ``"block"`` or ``"field"``; a mapping must say something for every field, or have a
+    ``"default"``.
+    """
+    if not hasattr(value, "items"):
+        return np.full(len(fields), check_real(name, value))
+    known = {key for f in fields for key in (f"{f.block}.{f.name}", f.block, f.name)} | {"default"}
+    unknown = sorted(set(value) - known, key=str)
+    if unknown:
+        raise ValueError(f"{name}: no field is called {unknown[0]!r}; there are {sorted(known - {'default'})}.")
+    out = np.empty(len(fields))
+    for i, field in enumerate(fields):
+        for key in (f"{field.block}.{field.name}", field.block, field.name, "default"):
+            if key in value:
+                out[i] = check_real(name, value[key])
+                break
+        else:
+            raise ValueError(f"{name}: nothing for the field {field.block}.{field.name}; add it or a 'default'.")
+    return out
+
+
+def check_real(name: str, value: Any, low: float = 0.0, *, above: bool = False, high: float = float("inf")) -> float:
+    """Return the value if it is a finite number from `low` up, or above it, and no more than `high`."""
+    if isinstance(value, Real) and high < float(value) < float("inf"):
+        raise ValueError(f"{name} must be at most {high:g}, got {value!r}.")
+    fits = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not fits or not low <= value < float("inf") or (above and value == low):
+        raise ValueError(f"{name} must be a number {f'above {low:g}' if above else f'from {low:g} up'}, got {value!r}.")
+    return float(value)
+
+
+def check_finite(stage: str, number: int, *values: float) -> None:
+    """Refuse to go on with numbers that have overflowed."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{stage}: the numbers overflow in iteration {number}; scale the features or the targets.")
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return the value if it is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return str(value)
+
+
+def check_whole(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """Return the value if it is a whole number in the range."""
+    fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not fits or value < low or (high is not None and value > high):
+        bounds = f"from {low} up" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}.")
+    return int(value)
+
+
+def check_bits(bits: Any) -> int:
+    """Return the length of the codes if it is a multiple of 8 from 8 to 512."""
+    if check_whole("bits", bits, 8, 512) % 8:
+        raise ValueError(f"bits must be a multiple of 8 from 8 to 512, got {bits}.")
+    return int(bits)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads: -1 is all this process may use, -2 all but one, and so on."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}.")
+    return min(int(n_jobs), _MOST_THREADS) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))

@@ -1,0 +1,89 @@
+"""What a fit tells while it runs, and how it stops."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Callback", "Iteration"]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of a fit, as kept in ``history_`` and handed to a callback.
+
+    Attributes
+    ----------
+    stage : str
+        What ran: ``"als"``, ``"sgd"``, ``"relaxed"``, ``"codes"`` or ``"weights"``.
+    number : int
+        The iteration within its stage, from 1.
+    total : int
+        How many the stage runs at most.
+    loss : float
+        Σ weight × error², in the units the solver works in.
+    objective : float
+        The loss with its penalties: what the solver lowers.
+    flips : int
+        Bits that changed; 0 where there are none.
+    validation : float
+        RMSE on the validation part, or NaN without one.
+    seconds : float
+        Time the iteration took.
+    """
+
+    stage: str
+    number: int
+    total: int
+    loss: float
+    objective: float
+    flips: int = 0
+    validation: float = float("nan")
+    seconds: float = 0.0
+
+
+Callback = Callable[[Iteration], object]
+
+
+class Progress:
+    """Collects the iterations of a fit, prints them if asked, and asks the callback whether to go on."""
+
+    def __init__(self, verbose: int, callback: Callback | None) -> None:
+        self.history: list[Iteration] = []
+        self._verbose, self._callback = verbose, callback
+        self._clock = time.perf_counter()
+
+    def report(
+        self,
+        stage: str,
+        number: int,
+        total: int,
+        loss: float,
+        objective: float,
+        flips: int = 0,
+        validation: float = float("nan"),
+    ) -> bool:
+        """Record an iteration; True if the callback wants the fit to stop (it returned True)."""
+        now = time.perf_counter()
+        item = Iteration(stage, number, total, loss, objective, flips, validation, now - self._clock)
+        self._clock = now
+        self.history.append(item)
+        if self._verbose:
+            extra = f"  flips {flips}" if stage == "codes" else ""
+            if validation == validation:
+                extra += f"  validation RMSE {validation:.4f}"
+            print(
+                f"{stage:>8} {number:3d}/{total}  objective {objective:.6g}  loss {loss:.6g}{extra}"
+                f"  {item.seconds:.2f} s",
+                file=sys.stderr,
+            )
+        return self._callback is not None and self._callback(item) is True
+
+    def settled(self, tol: float) -> bool:
+        """Whether the last iteration lowered its stage's objective by no more than this share."""
+        if len(self.history) < 2 or self.history[-2].stage != self.history[-1].stage:
+            return False
+        before, now = self.history[-2].objective, self.history[-1].objective
+        return before - now <= tol * abs(before)

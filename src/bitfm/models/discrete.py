@@ -1,0 +1,234 @@
+"""The discrete factorization machine: a code of bits for every feature."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from bitfm import _core
+from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.models._base import (
+    FeatureModel,
+    Floats,
+    check_bits,
+    check_choice,
+    check_real,
+    check_whole,
+    thread_count,
+)
+from bitfm.models._delegate import nearest_delegate, unpack_codes
+from bitfm.models._explain import Explanation, explain_row
+from bitfm.models._native import split_one_hot
+from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
+from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.models.fm import FM
+
+__all__ = ["DiscreteFM"]
+
+
+class DiscreteFM(FeatureModel):
+    """Factorization machine with binary codes: ŷ = w0 + Σ w x + Σ_{i<j} g_i g_j ⟨b_i, b_j⟩ x_i x_j, b ∈ {±1}^bits.
+
+    Parameters
+    ----------
+    bits : int, default 64
+        Length of the codes: a multiple of 8 from 8 to 512.
+    objective : {"paper"}, default "paper"
+        ``"paper"``: Eq. 4 of Liu et al. (IJCAI 2018): squared loss on targets scaled to ±2 bits, − 2β tr(BᵀD), with
+        one gain for all features.
+    alpha : float, default 0.0
+        α: ridge penalty of the weights.
+    beta : float, default 10.0
+        β: how strongly the codes are pulled to balance and decorrelation.
+    init : {"relaxed", "random"}, default "relaxed"
+        Signs of the solution of the relaxed problem (the paper's section on initialisation), or random codes.
+    init_iter : int, default 20
+        Iterations of the relaxed problem at most.
+    max_iter : int, default 20
+        Iterations over B, D and w at most.
+    inner_iter : int, default 5
+        Passes of discrete coordinate descent over a feature's bits at most: over the whole code where both sides are
+        bare ids, over eight bits at a time otherwise.
+    tol : float, default 1e-6
+        Stop when an iteration lowers the objective by less than this share.
+    interactions : {"all", "cross"}, default "all"
+        All pairs of features (Eq. 2), or only those from different blocks, as the authors' code computes.
+    random_state : int, RandomState or None, default 0
+    n_jobs : int, default -1
+        Threads; -1 is all. The result does not depend on it.
+    verbose : int, default 0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    codes_ : array of uint8, features × bits / 8
+        Bit t is bit t % 8 of byte t // 8; 1 is +1.
+    gains_ : array of float32, one a feature
+    weights_ : array, one a feature
+    bias_ : float
+    delegate_ : array of float32, features × bits
+        D, the balanced and decorrelated matrix nearest to the codes; computed when asked for.
+    history_ : list of Iteration
+    fields_ : tuple of FieldSpan
+    n_features_in_ : int
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from bitfm import DiscreteFM
+    >>> from bitfm.data import make_bookshop
+    >>> shop = make_bookshop(200, 100, 4000)
+    >>> X, y = shop.blocks(), shop.ratings["rating"]
+    >>> model = DiscreteFM(bits=32).fit(X, y)
+    >>> model.codes_.shape == (X.n_features, 4)
+    True
+    >>> model.predict(X[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        bits: int = 64,
+        *,
+        objective: str = "paper",
+        alpha: float = 0.0,
+        beta: float = 10.0,
+        init: str = "relaxed",
+        init_iter: int = 20,
+        max_iter: int = 20,
+        inner_iter: int = 5,
+        tol: float = 1e-6,
+        interactions: str = "all",
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ) -> None:
+        self.bits = bits
+        self.objective = objective
+        self.alpha = alpha
+        self.beta = beta
+        self.init = init
+        self.init_iter = init_iter
+        self.max_iter = max_iter
+        self.inner_iter = inner_iter
+        self.tol = tol
+        self.interactions = interactions
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # codes of a constant gain are made for ratings by features
+        return tags
+
+    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
+        """Learn codes, weights and bias.
+
+        Parameters
+        ----------
+        X : Blocks, sparse matrix or dense array
+        y : targets, one an interaction
+        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
+        callback : called with an `Iteration` after each iteration; returning True stops the fit
+        """
+        with self._all_or_nothing():
+            blocks, y, _ = self._training_data(X, y, None, fields)
+            settings = self._settings()
+            if self.interactions == "all":
+                blocks = split_one_hot(blocks)
+            scale = TargetScale.of(y, settings.bits)
+            fit = PaperFit(blocks, scale.to_codes(y), settings, Progress(self.verbose, callback))
+            fit.run()
+            self.codes_ = fit.codes
+            self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
+            self.weights_ = fit.weights * fit.weights.dtype.type(scale.unit)
+            self.bias_ = scale.middle + fit.bias * scale.unit
+            self.history_: list[Iteration] = fit.progress.history
+            self.n_iter_ = len(self.history_)
+        return self
+
+    @property
+    def delegate_(self) -> npt.NDArray[np.float32]:
+        """D, the balanced and decorrelated matrix nearest to the codes.
+
+        It is computed when asked for: the fitted model is its codes, gains, weights and bias.
+        """
+        check_is_fitted(self)
+        threads = thread_count(self.n_jobs)
+        return nearest_delegate(np.asarray(self.codes_), np.random.default_rng(0), n_threads=threads).matrix
+
+    def explain(self, x: Any) -> Explanation:
+        """Take one row's score apart: the contribution of every feature and of every pair.
+
+        Parameters
+        ----------
+        x : Blocks of one interaction, sparse or dense matrix of one row, or a one-dimensional array
+
+        Examples
+        --------
+        >>> from bitfm import DiscreteFM
+        >>> from bitfm.data import make_bookshop
+        >>> shop = make_bookshop(200, 100, 4000)
+        >>> X, y = shop.blocks(), shop.ratings["rating"]
+        >>> model = DiscreteFM(bits=32).fit(X, y)
+        >>> why = model.explain(X[0])
+        >>> bool(abs(why.score - model.predict(X[0])[0]) < 1e-4)
+        True
+        """
+        check_is_fitted(self)
+        if not isinstance(x, Blocks) and getattr(x, "ndim", 2) == 1:
+            x = np.asarray(x)[None, :]
+        blocks = self._prediction_blocks(x)
+        if len(blocks) != 1:
+            raise ValueError(f"explain takes one interaction, got {len(blocks)}; pass X[i].")
+        return explain_row(
+            blocks.to_csr(),
+            self.fields_,
+            self.bias_,
+            self.weights_,
+            self._factors_of,
+            self.interactions == "cross",
+        )
+
+    def to_float(self) -> FM:
+        """Return an `FM` with the same predictions: its factors are gain × code."""
+        check_is_fitted(self)
+        fm = FM(rank=self.bits, interactions=self.interactions, n_jobs=self.n_jobs)
+        fm.factors_ = self._factors_of(np.arange(len(self.codes_)))
+        fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
+        fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
+        fm.history_, fm.n_iter_ = [], 0
+        return fm
+
+    def _factors_of(self, features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        factors = unpack_codes(np.asarray(self.codes_[features]))
+        factors *= np.asarray(self.gains_[features])[:, None]
+        return factors
+
+    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
+        weights = np.ascontiguousarray(self.weights_, dtype)
+        cross = self.interactions == "cross"
+        return _core.predict_codes(
+            design, self.bias_, weights, self.codes_, self.gains_, cross, thread_count(self.n_jobs)
+        )
+
+    def _settings(self) -> PaperSettings:
+        check_choice("objective", self.objective, ("paper",))
+        return PaperSettings(
+            bits=check_bits(self.bits),
+            alpha=check_real("alpha", self.alpha),
+            beta=check_real("beta", self.beta, high=1e12),
+            relaxed=check_choice("init", self.init, ("relaxed", "random")) == "relaxed",
+            init_iter=check_whole("init_iter", self.init_iter, 1),
+            max_iter=check_whole("max_iter", self.max_iter, 0),
+            inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
+            tol=check_real("tol", self.tol),
+            cross=check_choice("interactions", self.interactions, ("all", "cross")) == "cross",
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+            threads=thread_count(self.n_jobs),
+        )

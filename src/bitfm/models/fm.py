@@ -1,0 +1,318 @@
+"""The real-valued factorization machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from bitfm import _core
+from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, thread_count
+from bitfm.models._native import make_design, make_trainer, split_one_hot
+from bitfm.models._progress import Callback, Iteration, Progress
+
+__all__ = ["FM"]
+
+_DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
+    "als": (20.0, 3.0, 50),
+    "sgd": (0.02, 0.002, 30),
+}
+_REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
+
+
+class FM(FeatureModel):
+    """Factorization machine with real factors: ŷ = w0 + Σ w x + Σ_{i<j} ⟨v_i, v_j⟩ x_i x_j.
+
+    Parameters
+    ----------
+    rank : int, default 16
+        Factors a feature.
+    solver : {"als", "sgd"}, default "als"
+        ``"als"``: coordinate descent on Σ e² + λ Σ v². ``"sgd"``: stochastic gradient descent as libFM does it, one
+        step an interaction, each shrinking the parameters it touches by λ.
+    n_iter : int, optional
+        Sweeps or epochs at most; by default 50 (als) or 30 (sgd).
+    regularization : float or mapping of field names to floats, optional
+        λ of the factors, in the solver's own sense; by default 20 (als) or 0.02 (sgd).
+    linear_regularization : float or mapping, optional
+        λ of the weights; by default 3 (als) or 0.002 (sgd).
+    init_scale : float, default 0.1
+        Standard deviation of the factors at the start.
+    learning_rate : float, default 0.01
+        Step of ``"sgd"``.
+    interactions : {"all", "cross"}, default "all"
+        All pairs of features, or only those from different blocks.
+    early_stopping : bool, default False
+        Hold out a part of the data, stop when its error no longer falls, and keep the best parameters.
+    validation_fraction : float, default 0.1
+    patience : int, default 3
+        Iterations without a better validation error before stopping.
+    tol : float, default 1e-5
+        Stop when an iteration lowers the objective by less than this share (als).
+    warm_start : bool, default False
+        Let `fit` continue from the parameters of the last fit.
+    random_state : int, RandomState or None, default 0
+    n_jobs : int, default -1
+        Threads; -1 is all. The result does not depend on it. ``"sgd"`` runs on one.
+    verbose : int, default 0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    factors_ : array, features × rank
+    weights_ : array, one a feature
+    bias_ : float
+    history_ : list of Iteration
+    fields_ : tuple of FieldSpan
+    n_features_in_ : int
+    n_iter_ : int
+
+    Notes
+    -----
+    The computation is in float32 if all tables of X are, else in float64, at about half the speed.
+
+    Examples
+    --------
+    >>> from bitfm import FM
+    >>> from bitfm.data import make_bookshop
+    >>> shop = make_bookshop(200, 100, 4000)
+    >>> X, y = shop.blocks(), shop.ratings["rating"]
+    >>> model = FM(rank=8).fit(X, y)
+    >>> model.factors_.shape == (X.n_features, 8)
+    True
+    """
+
+    factors_: Floats
+    history_: list[Iteration]
+
+    def __init__(
+        self,
+        rank: int = 16,
+        *,
+        solver: str = "als",
+        n_iter: int | None = None,
+        regularization: Any = None,
+        linear_regularization: Any = None,
+        init_scale: float = 0.1,
+        learning_rate: float = 0.01,
+        interactions: str = "all",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 3,
+        tol: float = 1e-5,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ) -> None:
+        self.rank = rank
+        self.solver = solver
+        self.n_iter = n_iter
+        self.regularization = regularization
+        self.linear_regularization = linear_regularization
+        self.init_scale = init_scale
+        self.learning_rate = learning_rate
+        self.interactions = interactions
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        fields: FieldSizes | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Fit bias, weights and factors.
+
+        Parameters
+        ----------
+        X : Blocks, sparse matrix or dense array
+        y : targets, one an interaction
+        sample_weight : weights of the interactions, optional
+        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
+        callback : called with an `Iteration` after each iteration; returning True stops the fit
+        """
+        with self._all_or_nothing():
+            resume = self.warm_start and hasattr(self, "factors_")
+            blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
+            if self.interactions == "all":
+                blocks = split_one_hot(blocks)
+            settings = self._settings(blocks)
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+            start = self._current(blocks.dtype, settings) if resume else _start(blocks, y, sample_weight, settings, rng)
+            held_out = None
+            if self.early_stopping:
+                if not 0 < check_real("validation_fraction", self.validation_fraction) < 1:
+                    raise ValueError(f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}.")
+                held_out = rng.random(len(y)) < self.validation_fraction
+                if held_out.all() or not held_out.any():
+                    raise ValueError(f"early_stopping needs more than the {len(y)} interaction(s) given.")
+            progress = Progress(self.verbose, callback)
+            self._run(blocks, y, sample_weight, held_out, start, settings, settings.n_iter, rng, progress, resume)
+            self.history_ = progress.history
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, fields: FieldSizes | None = None) -> Self:
+        """Take one sweep or epoch over these interactions, from the present parameters."""
+        with self._all_or_nothing():
+            resume = hasattr(self, "factors_")
+            blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
+            if self.interactions == "all":
+                blocks = split_one_hot(blocks)
+            settings = self._settings(blocks)
+            done = getattr(self, "n_iter_", 0)
+            rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31), done])
+            start = self._current(blocks.dtype, settings) if resume else _start(blocks, y, sample_weight, settings, rng)
+            progress = Progress(self.verbose, None)
+            self._run(blocks, y, sample_weight, None, start, settings, 1, rng, progress, resume)
+            self.history_ = [*getattr(self, "history_", []), *progress.history]
+            self.n_iter_ = done + 1
+        return self
+
+    def _settings(self, blocks: Blocks) -> _Settings:
+        solver = check_choice("solver", self.solver, tuple(_DEFAULTS))
+        check_choice("interactions", self.interactions, ("all", "cross"))
+        factors, linear, n_iter = _DEFAULTS[solver]
+        check_real("learning_rate", self.learning_rate, above=True)
+        check_real("tol", self.tol)
+        check_whole("patience", self.patience, 1)
+        return _Settings(
+            check_whole("rank", self.rank, 1, 4096),
+            solver,
+            n_iter if self.n_iter is None else check_whole("n_iter", self.n_iter, 1),
+            self._per_field("regularization", _or(self.regularization, factors), blocks),
+            self._per_field("linear_regularization", _or(self.linear_regularization, linear), blocks),
+            check_real("init_scale", self.init_scale),
+            thread_count(self.n_jobs),
+        )
+
+    def _current(self, dtype: np.dtype[Any], settings: _Settings) -> _Parameters:
+        if self.factors_.shape[1] != settings.rank:
+            raise ValueError(
+                f"rank is {settings.rank}, but the factors to continue from have {self.factors_.shape[1]} columns; "
+                "set it back or fit anew without warm_start."
+            )
+        return _Parameters(self.bias_, self.weights_.astype(dtype), self.factors_.astype(dtype))
+
+    def _run(
+        self,
+        blocks: Blocks,
+        y: Floats,
+        sample_weight: Floats | None,
+        held_out: npt.NDArray[np.bool_] | None,
+        now: _Parameters,
+        settings: _Settings,
+        n_iter: int,
+        rng: np.random.Generator,
+        progress: Progress,
+        resume: bool,
+    ) -> None:
+        cross = self.interactions == "cross"
+        validation = None
+        if held_out is not None:
+            counted = sample_weight is not None and sample_weight[held_out].any()
+            weight = sample_weight[held_out] if sample_weight is not None and counted else None
+            validation = make_design(blocks[held_out], blocks.dtype), y[held_out], weight
+            blocks, y = blocks[~held_out], y[~held_out]
+            sample_weight = None if sample_weight is None else sample_weight[~held_out]
+        sizes = [field.size for field in blocks.fields]
+        ridge_v, ridge_w = settings.ridge_v, settings.ridge_w
+        penalty_v, penalty_w = np.repeat(ridge_v, sizes), np.repeat(ridge_w, sizes)
+        trainer: Any = make_trainer(blocks, y, sample_weight, cross=cross)
+        best, best_rmse, waited = now.copy() if validation else now, float("inf"), 0
+        for number in range(1, n_iter + 1):
+            if settings.solver == "als":
+                if number % _REFRESH == 1:
+                    trainer.reset_reals(now.bias, now.weights, now.factors, settings.threads)
+                now.bias = trainer.sweep_weights(now.bias, now.weights, ridge_w, True, settings.threads)
+                trainer.sweep_factors(now.factors, ridge_v, None, 0.0, settings.threads)
+                loss = trainer.loss(settings.threads)
+            else:
+                order = rng.permutation(len(y)).astype(np.int32)
+                now.bias, loss = trainer.sweep_sgd(
+                    now.bias, now.weights, now.factors, ridge_v, ridge_w, self.learning_rate, order
+                )
+            if not np.isfinite(loss) or not np.isfinite(now.bias):
+                remedy = f"lower learning_rate (now {self.learning_rate})" if settings.solver == "sgd" else "raise λ"
+                raise ValueError(
+                    f"{settings.solver} diverged in iteration {number}: {remedy}, lower init_scale "
+                    f"(now {self.init_scale}), or scale the features."
+                )
+            objective = loss + now.penalty(penalty_w, penalty_v)
+            rmse = float("nan")
+            if validation is not None:
+                scores = _core.predict_reals(validation[0], now.bias, now.weights, now.factors, cross, settings.threads)
+                rmse = float(np.sqrt(np.average((validation[1] - scores) ** 2, weights=validation[2])))
+                if rmse < best_rmse:
+                    best, best_rmse, waited = now.copy(), rmse, 0
+                else:
+                    waited += 1
+            stop = progress.report(settings.solver, number, n_iter, loss, objective, validation=rmse)
+            settled = settings.solver == "als" and progress.settled(self.tol)
+            if stop or settled or waited >= self.patience:
+                break
+        if resume:  # what these interactions do not mention stays as it was
+            unseen = ~blocks.occurring()
+            best.weights[unseen], best.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
+        self.bias_, self.weights_, self.factors_ = best.bias, best.weights, best.factors
+        self.n_iter_ = len(progress.history)
+
+    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
+        weights = np.ascontiguousarray(self.weights_, dtype)
+        cross = self.interactions == "cross"
+        return _core.predict_reals(design, self.bias_, weights, self.factors_, cross, thread_count(self.n_jobs))
+
+
+def _or(value: Any, default: float) -> Any:
+    return default if value is None else value
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The constructor's parameters, checked."""
+
+    rank: int
+    solver: str
+    n_iter: int
+    ridge_v: npt.NDArray[np.float64]
+    ridge_w: npt.NDArray[np.float64]
+    init_scale: float
+    threads: int
+
+
+@dataclass
+class _Parameters:
+    bias: float
+    weights: Floats
+    factors: Floats
+
+    def copy(self) -> _Parameters:
+        return _Parameters(self.bias, self.weights.copy(), self.factors.copy())
+
+    def penalty(self, ridge_w: npt.NDArray[np.float64], ridge_v: npt.NDArray[np.float64]) -> float:
+        # Sums, not dot products: BLAS threads would go on spinning beside the core's own.
+        squares = np.einsum("ij,ij->i", self.factors, self.factors)
+        return float(np.sum(ridge_w * self.weights.astype(np.float64) ** 2) + np.sum(ridge_v * squares))
+
+
+def _start(
+    blocks: Blocks, y: Floats, sample_weight: Floats | None, settings: _Settings, rng: np.random.Generator
+) -> _Parameters:
+    n, dtype = blocks.n_features, blocks.dtype
+    weighted = sample_weight is not None and sample_weight.any()
+    bias = float(np.average(y, weights=sample_weight if weighted else None))
+    factors = rng.standard_normal((n, settings.rank), dtype) * dtype.type(settings.init_scale)
+    return _Parameters(bias, np.zeros(n, dtype), factors)

@@ -1,0 +1,41 @@
+"""The models that keep one contract, and a small shop to fit them on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
+
+MODELS = {
+    "BiasModel": BiasModel(max_iter=20),
+    "FM-als": FM(rank=5, n_iter=6),
+    "FM-sgd": FM(rank=5, solver="sgd", n_iter=6),
+    "DiscreteFM": DiscreteFM(bits=16, max_iter=6),
+}
+
+
+@pytest.fixture(params=MODELS.values(), ids=MODELS)
+def model(request: pytest.FixtureRequest) -> Any:
+    """Return each model in turn, not fitted."""
+    return clone(request.param)
+
+
+@pytest.fixture
+def shop() -> tuple[Blocks, np.ndarray]:
+    """Return ratings by ids and features of both sides, with something to learn in them."""
+    rng = np.random.default_rng(0)
+    n_users, n_items, n = 30, 20, 500
+    u, i = rng.integers(n_users, size=n), rng.integers(n_items, size=n)
+    words = sp.random(n_items, 12, 0.2, random_state=1, format="csr")
+    taste = rng.normal(size=(n_users, 12))
+    y = 3 + rng.normal(size=n_users)[u] + rng.normal(size=n_items)[i] + np.asarray(words @ taste.T)[i, u]
+    X = Blocks(
+        user=Block(u, {"id": sp.identity(n_users), "age": rng.random((n_users, 1))}),
+        item=Block(i, {"id": sp.identity(n_items), "words": words}),
+    )
+    return X, y
