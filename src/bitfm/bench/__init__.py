@@ -1,0 +1,1 @@
+"""Benchmarks: each measures its opponents in the same run."""

@@ -1,0 +1,56 @@
+"""How the commands print: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+# A pipe has no width of its own; give tables there enough for every column.
+console = Console(width=None if sys.stdout.isatty() else 150)
+_stderr = Console(stderr=True)
+
+
+def error(message: str) -> None:
+    """Print a message to standard error."""
+    _stderr.print(f"bitfm: {message}", style="red", highlight=False, markup=False)
+
+
+def note(message: str) -> None:
+    """Print a remark to standard error, so that standard output stays the result."""
+    _stderr.print(message, style="dim", highlight=False, markup=False)
+
+
+def show(title: str, rows: Sequence[Mapping[str, Any]], *, as_json: bool = False) -> None:
+    """Print rows as a table, or as JSON."""
+    if as_json:
+        print(json.dumps({"title": title, "rows": [_plain(row) for row in rows]}))
+        return
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    for name in columns:
+        numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(_text(row.get(name))) for name in columns))
+    console.print(table)
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value.item() if hasattr(value, "item") else value for key, value in row.items()}

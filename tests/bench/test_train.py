@@ -1,0 +1,48 @@
+"""The training benchmark on real data: its claims that do not depend on the clock."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bitfm import BiasModel, DiscreteFM
+from bitfm.bench.datasets import data_folder, load_paper
+from bitfm.evaluation import ndcg
+
+needs_data = pytest.mark.skipif(
+    data_folder() is None or not (data_folder() / "paper").is_dir(),
+    reason="the paper's data sets are not here (set BITFM_DATA)",
+)
+
+
+@pytest.mark.data
+@needs_data
+def test_the_papers_accuracy_on_amazon_is_reached():
+    """The authors publish NDCG@1 0.8173 and NDCG@10 0.8574, with β = 10, α = 0 and 20 iterations."""
+    split = load_paper("amazon")
+    model = DiscreteFM(bits=64, beta=10.0, alpha=0.0, max_iter=20).fit(split.blocks(), split.train[2])
+    scores = model.predict(split.blocks("test"))
+    users, _, truth = split.test
+    assert ndcg(users, truth, scores, 1) >= 0.815
+    assert ndcg(users, truth, scores, 10) >= 0.855
+
+
+@pytest.mark.data
+@needs_data
+def test_the_splits_are_the_papers():
+    sizes = {"yelp": (13_679, 12_922, 323_348, 316_795), "amazon": (35_151, 33_195, 874_780, 857_280)}
+    for name, expected in sizes.items():
+        split = load_paper(name)
+        assert (split.n_users, split.n_items, len(split.train[0]), len(split.test[0])) == expected
+        bias = BiasModel().fit(split.blocks(), split.train[2])
+        assert np.isfinite(bias.predict(split.blocks("test"))).all()
+
+
+@pytest.mark.data
+@pytest.mark.memory
+@needs_data
+def test_a_fit_needs_at_most_three_times_its_input_and_the_model():
+    from bitfm.bench.memory import measure_fit
+
+    used = measure_fit("yelp", 1)
+    assert 0 < used["peak_mb"] <= used["allowed_mb"]

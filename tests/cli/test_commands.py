@@ -1,0 +1,88 @@
+"""The command line, run as people run it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import bitfm
+from bitfm import _core
+
+
+def run(*arguments, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", "from bitfm.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | environment,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_doctor_tells_what_is_here(tmp_path):
+    done = run("doctor", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert bitfm.__version__ in done.stdout
+    assert _core.isa() in done.stdout
+    assert "none found" in done.stdout  # there is no data beside a temporary folder
+
+
+def test_doctor_speaks_json_and_finds_data_and_the_chosen_instruction_set(tmp_path):
+    done = run("doctor", "--json", cwd=tmp_path, BITFM_DATA=str(tmp_path), BITFM_ISA="portable")
+    facts = {row["what"]: row["found"] for row in json.loads(done.stdout)["rows"]}
+    assert facts["data folder"] == str(tmp_path)
+    assert facts["instruction set"].startswith("portable")
+    assert int(facts["threads"]) >= 1
+
+
+def test_an_unknown_instruction_set_is_one_clear_line(tmp_path):
+    done = run("doctor", cwd=tmp_path, BITFM_ISA="sse9")
+    assert done.returncode == 1
+    assert "'sse9' is not available" in done.stderr
+    assert "portable" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_fits_compares_saves_and_recommends(tmp_path):
+    done = run("demo", "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for expected in ("bias only", "FM, rank 16", "DiscreteFM, paper, 64 bits", "NDCG@10", "by "):
+        assert expected in done.stdout
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["bookshop.bitfm"]
+    assert isinstance(bitfm.load(tmp_path / "here" / "bookshop.bitfm"), bitfm.DiscreteFM)
+
+
+def test_bench_read_prints_the_ratio(tmp_path):
+    done = run("bench", "read", "--megabytes", "0.2", "--json", cwd=tmp_path)
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["method"] for row in rows] == ["bitfm.read_libfm", "sklearn.load_svmlight_file"]
+    assert rows[0]["ratio"] > 0
+
+
+def test_bench_scale_runs_on_a_small_system(tmp_path):
+    from bitfm.bench.scale import run as scale
+
+    rows = scale(n_users=300, n_items=50, n_attributes=200, n_interactions=2000, iterations=1, say=lambda _: None)
+    facts = {row["what"]: row["measured"] for row in rows}
+    assert facts["features"] == 550
+    assert facts["seconds a codes iteration"] > 0
+
+
+@pytest.mark.parametrize("command", ["train", "accuracy"])
+def test_a_benchmark_without_data_says_what_to_do(tmp_path, command):
+    done = run("bench", command, cwd=tmp_path, BITFM_DATA=str(tmp_path / "nowhere"))
+    assert done.returncode == 1
+    assert "BITFM_DATA" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_version_and_help(tmp_path):
+    assert run("--version", cwd=tmp_path).stdout.strip() == f"bitfm {bitfm.__version__}"
+    assert "doctor" in run("--help", cwd=tmp_path).stdout
+    assert run("nonsense", cwd=tmp_path).returncode == 2
