@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -75,10 +76,11 @@ def test_bench_scale_runs_on_a_small_system(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["train", "accuracy"])
-def test_a_benchmark_without_data_says_what_to_do(tmp_path, command):
+def test_a_benchmark_that_cannot_run_says_what_to_do(tmp_path, command):
     done = run("bench", command, cwd=tmp_path, BITFM_DATA=str(tmp_path / "nowhere"))
     assert done.returncode == 1
-    assert "BITFM_DATA" in done.stderr
+    lacks_opponent = command == "train" and importlib.util.find_spec("myfm") is None
+    assert ("bitfm[bench]" if lacks_opponent else "BITFM_DATA") in done.stderr
     assert "Traceback" not in done.stderr
 
 

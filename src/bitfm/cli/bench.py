@@ -54,12 +54,13 @@ def accuracy(
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
+    init: Annotated[str, typer.Option(help="relaxed or random; a relaxed start keeps real factors too.")] = "relaxed",
     as_json: Json = False,
 ) -> None:
     """Train the paper's example of a practical system: 2,674,000 features, generated."""
     from bitfm.bench.scale import run
 
-    rows = run(n_interactions=interactions, iterations=iterations, say=note)
+    rows = run(n_interactions=interactions, iterations=iterations, init=init, say=note)
     show("The paper's practical system", rows, as_json=as_json)
 
 

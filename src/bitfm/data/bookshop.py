@@ -122,9 +122,9 @@ class Bookshop:
     def blocks(self) -> Blocks:
         """Return the ratings as blocks: readers and books with all their features.
 
-        Fields: ``age_group``, ``region``, ``favourite_genres`` and ``id`` of a reader; ``author``, ``genre``, ``decade``,
-        ``words`` (TF-IDF of the blurb) and ``id`` of a book. The ids come last, so that weights without a penalty go to
-        what many share before they go to one.
+        Fields: ``age_group``, ``region``, ``favourite_genres`` and ``id`` of a reader; ``author``, ``genre``,
+        ``decade``, ``words`` (TF-IDF of the blurb) and ``id`` of a book. The ids come last, so that weights without a
+        penalty go to what many share before they go to one.
 
         Examples
         --------

@@ -18,7 +18,7 @@ from bitfm.models._progress import Callback, Iteration, Progress
 __all__ = ["FM"]
 
 _DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
-    "als": (20.0, 3.0, 50),
+    "als": (30.0, 5.0, 50),
     "sgd": (0.02, 0.002, 30),
 }
 _REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
@@ -37,9 +37,9 @@ class FM(FeatureModel):
     n_iter : int, optional
         Sweeps or epochs at most; by default 50 (als) or 30 (sgd).
     regularization : float or mapping of field names to floats, optional
-        λ of the factors, in the solver's own sense; by default 20 (als) or 0.02 (sgd).
+        λ of the factors, in the solver's own sense; by default 30 (als) or 0.02 (sgd).
     linear_regularization : float or mapping, optional
-        λ of the weights; by default 3 (als) or 0.002 (sgd).
+        λ of the weights; by default 5 (als) or 0.002 (sgd).
     init_scale : float, default 0.1
         Standard deviation of the factors at the start.
     learning_rate : float, default 0.01
