@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from bitfm.data._bookshop.choices import choose_books, spread
 from bitfm.data._bookshop.tables import Columns, Floats, make_books, make_readers
+from bitfm.data._hot import many_hot, one_hot
 from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
 
@@ -137,18 +137,18 @@ class Bookshop:
             reader=Block(
                 self.reader_rows,
                 {
-                    "age_group": _one_hot(readers["age_group"]),
-                    "region": _one_hot(readers["region"]),
-                    "favourite_genres": _many_hot(readers["favourite_genres"]),
+                    "age_group": one_hot(readers["age_group"]),
+                    "region": one_hot(readers["region"]),
+                    "favourite_genres": many_hot(readers["favourite_genres"]),
                     "id": Table.eye(len(readers["reader"])),
                 },
             ),
             book=Block(
                 self.book_rows,
                 {
-                    "author": _one_hot(books["author"]),
-                    "genre": _one_hot(books["genre"]),
-                    "decade": _one_hot(np.asarray(books["year"]) // 10),
+                    "author": one_hot(books["author"]),
+                    "genre": one_hot(books["genre"]),
+                    "decade": one_hot(np.asarray(books["year"]) // 10),
                     "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
                     "id": Table.eye(len(books["title"])),
                 },
@@ -219,21 +219,6 @@ def make_bookshop(n_readers: int = 2000, n_books: int = 1000, n_ratings: int = 6
         **ratings,
     }
     return Bookshop(readers, books, ratings, reader_rows, book_rows, truth)
-
-
-def _one_hot(values: Any) -> sp.csr_matrix:
-    _, column = np.unique(np.asarray(values), return_inverse=True)
-    n = len(column)
-    return sp.csr_matrix((np.ones(n, np.float32), (np.arange(n), column)))
-
-
-def _many_hot(lists: Any) -> sp.csr_matrix:
-    """One row a list, its entries sharing a total square of 1."""
-    counts = [len(items) for items in lists]
-    table = _one_hot([item for items in lists for item in items])
-    rows = np.repeat(np.arange(len(counts)), counts)
-    values = (1 / np.sqrt(np.maximum(counts, 1))).astype(np.float32)[rows]
-    return sp.csr_matrix((values, (rows, table.indices)), shape=(len(counts), table.shape[1]))
 
 
 def _whole(name: str, value: object, least: int) -> int:
