@@ -2,6 +2,7 @@
 
 from bitfm.data.blocks import Block, Blocks, FieldSpan
 from bitfm.data.bookshop import Bookshop, Truth, make_bookshop
+from bitfm.data.history import history, raters
 from bitfm.data.libfm import read_libfm, write_libfm
 
 __all__ = [
@@ -10,7 +11,9 @@ __all__ = [
     "Bookshop",
     "FieldSpan",
     "Truth",
+    "history",
     "make_bookshop",
+    "raters",
     "read_libfm",
     "write_libfm",
 ]

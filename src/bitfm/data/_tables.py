@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-_LIMIT = 2**31 - 2
+LIMIT = 2**31 - 2  # rows or columns of a table; the core counts them in 32 bits
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def as_table(name: str, matrix: Any) -> Table:
         raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
     dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     n_rows, n_columns = matrix.shape
-    if max(n_rows, n_columns) > _LIMIT:
-        raise ValueError(f"{name}: at most {_LIMIT} rows and columns, got {n_rows} × {n_columns}.")
+    if max(n_rows, n_columns) > LIMIT:
+        raise ValueError(f"{name}: at most {LIMIT} rows and columns, got {n_rows} × {n_columns}.")
     _check_arrays(name, matrix)
     csr = sp.csr_matrix(matrix, dtype=dtype)
     if getattr(matrix, "format", "dense") != "csr":
@@ -101,6 +101,21 @@ def as_table(name: str, matrix: Any) -> Table:
     if not np.isfinite(csr.data).all():
         raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
     return Table(n_rows, n_columns, None if _is_identity(csr) else csr)
+
+
+def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int32]:
+    """Return row numbers as the core takes them, all from 0 to ``n_rows - 1``."""
+    array = np.asarray(rows)
+    if array.ndim != 1:
+        raise ValueError(f"{what} must be one-dimensional, got shape {array.shape}.")
+    if array.size == 0:
+        return np.zeros(0, np.int32)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{what} must be whole numbers, got {array.dtype}.")
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high >= n_rows:
+        raise ValueError(f"{what} must be from 0 to {n_rows - 1}, but they go from {low} to {high}.")
+    return np.ascontiguousarray(array, np.int32)
 
 
 def _check_arrays(name: str, m: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data._tables import Table, as_table
+from bitfm.data._tables import Table, as_table, check_rows
 
 __all__ = ["Block", "Blocks", "FieldSpan"]
 
@@ -75,7 +75,7 @@ class Block:
         if len(set(sizes.values())) > 1:
             raise ValueError(f"Block: all fields must have the same number of rows, got {sizes}.")
         self.n_rows: int = next(iter(sizes.values()))
-        self.rows: npt.NDArray[np.int32] = _check_rows(rows, self.n_rows)
+        self.rows: npt.NDArray[np.int32] = check_rows("Block: rows", rows, self.n_rows)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -270,19 +270,3 @@ def _field_sizes(fields: FieldSizes) -> tuple[list[str], list[int]]:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
             raise ValueError(f"fields: sizes must be whole numbers from 0 up, got {size!r}.")
     return names, [int(size) for size in sizes]
-
-
-def _check_rows(rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int32]:
-    array = np.asarray(rows)
-    if array.ndim != 1:
-        raise ValueError(f"Block: rows must be one-dimensional, got shape {array.shape}.")
-    if array.size == 0:
-        return np.zeros(0, np.int32)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"Block: rows must be whole numbers, got {array.dtype}.")
-    low, high = int(array.min()), int(array.max())
-    if low < 0 or high >= n_rows:
-        raise ValueError(
-            f"Block: rows must be from 0 to {n_rows - 1}, the table's rows, but they go from {low} to {high}."
-        )
-    return np.ascontiguousarray(array, np.int32)

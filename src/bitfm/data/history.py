@@ -1,0 +1,111 @@
+"""What else a user has rated, and who else has rated an item, as fields."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bitfm.data._hot import unit_rows
+from bitfm.data._tables import LIMIT, check_rows
+
+__all__ = ["history", "raters"]
+
+_Rows: TypeAlias = npt.NDArray[np.int32]
+
+
+def history(
+    users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None = None, n_items: int | None = None
+) -> sp.csr_matrix:
+    """Return the items each user has rated, a users × items table.
+
+    A row is scaled by 1/√n for its n distinct items, so that its squares sum to 1 however many there are. Give the
+    *training* interactions only: with those of the test part, the table would tell what is to be predicted.
+
+    Parameters
+    ----------
+    users, items : array of int
+        The user and the item of each training interaction, counted from 0. A pair that is given twice counts once.
+    n_users, n_items : int, optional
+        Number of rows and columns, needed where the last ones may have no training interaction. By default the
+        largest number given and 1.
+
+    Returns
+    -------
+    csr_matrix of float32
+        A user without interactions has an empty row.
+
+    Raises
+    ------
+    ValueError
+        If users and items differ in length, or are not whole numbers from 0 up and below ``n_users``, ``n_items``.
+
+    See Also
+    --------
+    raters : the same for items.
+
+    Examples
+    --------
+    >>> history(users=[0, 0, 0, 0, 2], items=[0, 1, 2, 3, 1]).toarray()
+    array([[0.5, 0.5, 0.5, 0.5],
+           [0. , 0. , 0. , 0. ],
+           [0. , 1. , 0. , 0. ]], dtype=float32)
+
+    As a field of the user block, before the id:
+
+    >>> from bitfm import Block, Blocks
+    >>> users, items = [0, 0, 1, 1], [0, 1, 1, 2]
+    >>> Blocks(
+    ...     user=Block(users, {"history": history(users, items), "id": sp.identity(2)}),
+    ...     item=Block(items, {"id": sp.identity(3)}),
+    ... )
+    Blocks(4 interactions, 8 features: user(2 rows: history 3, id 2), item(3 rows: id 3))
+    """
+    user_rows, item_rows, n_users, n_items = _checked("history", users, items, n_users, n_items)
+    return unit_rows(user_rows, item_rows, (n_users, n_items))
+
+
+def raters(
+    users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None = None, n_items: int | None = None
+) -> sp.csr_matrix:
+    """Return the users who have rated each item, an items × users table.
+
+    The counterpart of `history`, with the same parameters and scaled alike. Give the *training* interactions only.
+
+    Returns
+    -------
+    csr_matrix of float32
+        An item that nobody has rated has an empty row.
+
+    Examples
+    --------
+    >>> raters(users=[0, 1, 2, 3, 1], items=[0, 0, 0, 0, 1], n_items=3).toarray()
+    array([[0.5, 0.5, 0.5, 0.5],
+           [0. , 1. , 0. , 0. ],
+           [0. , 0. , 0. , 0. ]], dtype=float32)
+    """
+    user_rows, item_rows, n_users, n_items = _checked("raters", users, items, n_users, n_items)
+    return unit_rows(item_rows, user_rows, (n_items, n_users))
+
+
+def _checked(
+    caller: str, users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None, n_items: int | None
+) -> tuple[_Rows, _Rows, int, int]:
+    user_rows, user_count = _side(caller, "users", users, n_users)
+    item_rows, item_count = _side(caller, "items", items, n_items)
+    if len(user_rows) != len(item_rows):
+        raise ValueError(
+            f"{caller}: got {len(user_rows)} users and {len(item_rows)} items; give one of each an interaction."
+        )
+    return user_rows, item_rows, user_count, item_count
+
+
+def _side(caller: str, name: str, rows: npt.ArrayLike, size: int | None) -> tuple[_Rows, int]:
+    if size is None:
+        numbers = check_rows(f"{caller}: {name}", rows, LIMIT)
+        return numbers, int(numbers.max(initial=-1)) + 1
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 0 <= size <= LIMIT:
+        raise ValueError(f"{caller}: n_{name} must be a whole number from 0 to {LIMIT}, got {size!r}.")
+    return check_rows(f"{caller}: {name}, of n_{name}={size},", rows, int(size)), int(size)
