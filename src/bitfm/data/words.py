@@ -1,0 +1,120 @@
+"""The words of a text as a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["Words"]
+
+
+class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn texts into TF-IDF weights of the words that weigh most.
+
+    Kept are the `max_words` words whose TF-IDF weights have the largest sum over the fitted texts, as the paper
+    describes its word features. The ``max_features`` of scikit-learn's ``TfidfVectorizer`` goes by frequency instead,
+    which prefers words that every text has and that tell little.
+
+    Parameters
+    ----------
+    max_words : int, default 8000
+        How many words to keep, at most.
+    stop_words : "english", list of str or None, default "english"
+        Words to leave out.
+    min_df : int or float, default 1
+        Words in fewer texts are left out: a number of texts, or a share of them if it is a float. A word of a single
+        text says nothing about any other.
+
+    Attributes
+    ----------
+    words_ : ndarray of str
+        The words kept, sorted: one a column.
+
+    Examples
+    --------
+    >>> plots = ["A dragon guards the gold.", "Two thieves steal the gold, and more gold.", None]
+    >>> words = Words(max_words=3).fit(plots)
+    >>> words.get_feature_names_out()
+    array(['dragon', 'gold', 'guards'], dtype=object)
+    >>> words.transform(["Gold!", "The dragon guards an unseen egg.", ""]).toarray().round(2)
+    array([[0.  , 1.  , 0.  ],
+           [0.71, 0.  , 0.71],
+           [0.  , 0.  , 0.  ]], dtype=float32)
+    """
+
+    def __init__(self, max_words: int = 8000, *, stop_words: Any = "english", min_df: float = 1) -> None:
+        self.max_words = max_words
+        self.stop_words = stop_words
+        self.min_df = min_df
+
+    def fit(self, texts: Iterable[str | None], y: Any = None) -> Words:
+        """Choose the words.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            None, or NaN as in a data frame, is an empty text.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        n = self.max_words
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"Words: max_words must be a whole number from 1 up, got {n!r}.")
+        every = TfidfVectorizer(stop_words=self.stop_words, min_df=self.min_df, norm=None)
+        weight = np.asarray(every.fit_transform(_strings(texts)).sum(axis=0)).ravel()
+        kept = np.sort(np.argsort(-weight, kind="stable")[:n])  # stable: of equal words, the first by the alphabet
+        self.words_: npt.NDArray[Any] = every.get_feature_names_out()[kept]
+        self._vectorizer = TfidfVectorizer(vocabulary=self.words_, dtype=np.float32)
+        self._vectorizer.idf_ = every.idf_[kept]
+        return self
+
+    def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
+        """Return a row of unit length a text, float32; empty where it has none of the words.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            None, or NaN as in a data frame, is an empty text.
+
+        Returns
+        -------
+        csr_matrix of float32, texts × words
+        """
+        check_is_fitted(self)
+        return sp.csr_matrix(self._vectorizer.transform(_strings(texts)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return the words, one a column; `input_features` is ignored."""
+        check_is_fitted(self)
+        return self.words_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _strings(texts: Iterable[str | None]) -> list[str]:
+    if isinstance(texts, str):
+        raise ValueError("Words: expected a list of texts, got a single one; put it in a list.")
+    strings = []
+    for place, text in enumerate(texts):
+        if isinstance(text, str):
+            strings.append(text)
+        elif text is None or (isinstance(text, float) and np.isnan(text)):
+            strings.append("")
+        else:
+            raise ValueError(
+                f"Words: text {place} is of type {type(text).__name__}; give strings, and None where there is no text."
+            )
+    return strings
