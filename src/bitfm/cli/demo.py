@@ -12,7 +12,7 @@ import typer
 
 from bitfm.cli._screen import console, note, show
 from bitfm.data import Block, Blocks, Bookshop, make_bookshop
-from bitfm.evaluation import ndcg
+from bitfm.evaluation import ndcg, split_per_user
 from bitfm.models import FM, BiasModel, DiscreteFM
 from bitfm.models._saving import load
 
@@ -25,7 +25,7 @@ def demo(
     shop = make_bookshop(seed=seed)
     X, y = shop.blocks(), np.asarray(shop.ratings["rating"], np.float64)
     console.print(f"{shop!r}: half of each reader's ratings to learn from, half to test on (seed {seed}).")
-    train = half_of_each(shop.reader_rows, seed)
+    train = split_per_user(shop.reader_rows, 0.5, seed)
     models: dict[str, Any] = {
         "bias only": BiasModel(),
         "FM, rank 16": FM(rank=16, early_stopping=True, random_state=seed),
@@ -46,17 +46,6 @@ def demo(
     for reader in (0, 1):
         _recommend(model, shop, X, reader, train)
     console.print("\nTry next: bitfm doctor, bitfm bench read, or the ten lines of code in README.md.")
-
-
-def half_of_each(users: npt.NDArray[np.int32], seed: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of half of each user's interactions, the larger half where they are odd."""
-    order = np.lexsort((np.random.default_rng(seed).random(len(users)), users))
-    start = np.flatnonzero(np.r_[True, np.diff(users[order]) != 0])
-    count = np.diff(np.r_[start, len(users)])
-    rank = np.arange(len(users)) - np.repeat(start, count)
-    mask = np.zeros(len(users), bool)
-    mask[order] = rank < np.repeat((count + 1) // 2, count)
-    return mask
 
 
 def _quality(
