@@ -65,6 +65,11 @@ def test_unseen_words_are_ignored_and_missing_texts_are_empty():
     assert table.nnz == 1
 
 
+def test_texts_may_come_from_an_iterator():
+    texts = ["ant bee", "bee cat"]
+    np.testing.assert_array_equal(Words().fit_transform(iter(texts)).toarray(), Words().fit_transform(texts).toarray())
+
+
 def test_stop_words_and_rare_words_are_left_out():
     texts = ["the ant and the bee", "the ant and a cat"]
     assert list(Words().fit(texts).words_) == ["ant", "bee", "cat"]

@@ -78,6 +78,11 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._vectorizer.idf_ = every.idf_[kept]
         return self
 
+    def fit_transform(self, texts: Iterable[str | None], y: Any = None) -> sp.csr_matrix:
+        """Choose the words of the texts and return their weights: `fit`, then `transform`."""
+        strings = _strings(texts)  # an iterator has only one pass in it
+        return self.fit(strings).transform(strings)
+
     def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
         """Return a row of unit length a text, float32; empty where it has none of the words.
 
