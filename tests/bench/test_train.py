@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitfm import BiasModel, DiscreteFM
-from bitfm.bench.datasets import data_folder, load_paper
+from bitfm.bench.datasets import data_folder, load
 from bitfm.evaluation import ndcg
 
 needs_data = pytest.mark.skipif(
@@ -19,7 +19,7 @@ needs_data = pytest.mark.skipif(
 @needs_data
 def test_the_papers_accuracy_on_amazon_is_reached():
     """The authors publish NDCG@1 0.8173 and NDCG@10 0.8574, with β = 10, α = 0 and 20 iterations."""
-    split = load_paper("amazon")
+    split = load("amazon")
     model = DiscreteFM(bits=64, beta=10.0, alpha=0.0, max_iter=20).fit(split.blocks(), split.train[2])
     scores = model.predict(split.blocks("test"))
     users, _, truth = split.test
@@ -32,7 +32,7 @@ def test_the_papers_accuracy_on_amazon_is_reached():
 def test_the_splits_are_the_papers():
     sizes = {"yelp": (13_679, 12_922, 323_348, 316_795), "amazon": (35_151, 33_195, 874_780, 857_280)}
     for name, expected in sizes.items():
-        split = load_paper(name)
+        split = load(name)
         assert (split.n_users, split.n_items, len(split.train[0]), len(split.test[0])) == expected
         bias = BiasModel().fit(split.blocks(), split.train[2])
         assert np.isfinite(bias.predict(split.blocks("test"))).all()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.bench.datasets import Split, load_paper
+from bitfm.bench.datasets import Split, load
 from bitfm.evaluation import ndcg
 from bitfm.models import FM, BiasModel, DiscreteFM
 from bitfm.models._base import check_bits
@@ -37,7 +37,7 @@ def run(
         check_bits(b)
     rows = []
     for name in datasets:
-        split = load_paper(name, folder)
+        split = load(name, folder)
         models: dict[str, Any] = {
             "bias only": BiasModel(),
             "FM, ALS, rank 16": FM(rank=16, early_stopping=True, random_state=seed),

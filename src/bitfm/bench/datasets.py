@@ -3,37 +3,74 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.io
+import scipy.sparse as sp
 
+from bitfm.bench._douban import read_douban
+from bitfm.bench._movielens import read_1m, read_100k
+from bitfm.bench._paper import read_paper
+from bitfm.bench._ratings import Ratings
+from bitfm.data import Block, Blocks, history, raters
 from bitfm.data._tables import Table
-from bitfm.data.blocks import Block, Blocks
+from bitfm.evaluation import split_cold_items, split_per_user
 
-__all__ = ["Split", "data_folder", "load_paper", "need_data"]
+__all__ = ["Split", "data_folder", "load", "need_data"]
+
+Triples: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64]]
+
+READERS: dict[str, Callable[[Path], Ratings]] = {
+    "ml-100k": read_100k,
+    "ml-1m": read_1m,
+    "douban": read_douban,
+    "yelp": partial(read_paper, name="yelp"),
+    "amazon": partial(read_paper, name="amazon"),
+}
 
 
 @dataclass(frozen=True)
 class Split:
-    """Ratings of one data set, split into training and test part."""
+    """Ratings of one data set, split into training and test part, and what else is known of users and items."""
 
     name: str
     n_users: int
     n_items: int
-    train: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64]]
-    test: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64]]
+    train: Triples
+    test: Triples
+    user_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
+    item_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
 
-    def blocks(self, part: str = "train") -> Blocks:
-        """Return the users' and items' bare ids."""
+    def blocks(self, part: str = "train", fields: Sequence[str] = ()) -> Blocks:
+        """Return the users and items of a part: the named fields in their order, and the ids after them.
+
+        Beside the data set's own fields there are ``"history"``, the items that a user has rated, and ``"raters"``,
+        the users who have rated an item, both in the training part.
+        """
         users, items, _ = getattr(self, part)
+        for name in fields:
+            if name not in self._user_tables and name not in self._item_tables:
+                known = ", ".join([*self._user_tables, *self._item_tables])
+                raise ValueError(f"{self.name} has no field {name!r}; there are {known}.")
+        of_users = {name: self._user_tables[name] for name in fields if name in self._user_tables}
+        of_items = {name: self._item_tables[name] for name in fields if name in self._item_tables}
         return Blocks(
-            user=Block(users, {"id": Table.eye(self.n_users)}),
-            item=Block(items, {"id": Table.eye(self.n_items)}),
+            user=Block(users, {**of_users, "id": Table.eye(self.n_users)}),
+            item=Block(items, {**of_items, "id": Table.eye(self.n_items)}),
         )
+
+    @cached_property
+    def _user_tables(self) -> dict[str, sp.csr_matrix]:
+        return {**self.user_fields, "history": history(*self.train[:2], self.n_users, self.n_items)}
+
+    @cached_property
+    def _item_tables(self) -> dict[str, sp.csr_matrix]:
+        return {**self.item_fields, "raters": raters(*self.train[:2], self.n_users, self.n_items)}
 
 
 def data_folder() -> Path | None:
@@ -53,17 +90,34 @@ def need_data(folder: Path | None) -> Path:
     return folder
 
 
-def load_paper(name: str, folder: Path | None = None) -> Split:
-    """Read one of the paper's two sets, ``"yelp"`` or ``"amazon"``, on the paper's split."""
-    base = need_data(folder) / "paper"
-    parts: dict[str, Any] = {}
-    for part in ("train", "test"):
-        path = base / f"{part}_{name}.mat"
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is missing: the paper's sets are 'yelp' and 'amazon'")
-        parts[part] = scipy.io.loadmat(path)[f"{part}_{name}_Matrix"].tocoo()
-    shape = parts["train"].shape
-    triples = {
-        part: (m.row.astype(np.int32), m.col.astype(np.int32), m.data.astype(np.float64)) for part, m in parts.items()
-    }
-    return Split(name, shape[0], shape[1], triples["train"], triples["test"])
+def load(name: str, folder: Path | None = None, seed: int = 0, cold_items: float | None = None) -> Split:
+    """Read and split a data set.
+
+    Parameters
+    ----------
+    name : "ml-100k", "ml-1m", "douban", "yelp" or "amazon"
+        Side tables come with the first three. ``"yelp"`` and ``"amazon"`` are on the paper's split; of the others, half
+        of each user's ratings are to train on.
+    folder : Path, optional
+        Where the data sets are; by default `data_folder`.
+    seed : int, default 0
+        Of the split.
+    cold_items : float, optional
+        Test on all ratings of this share of the items instead, and train on all others.
+    """
+    if name not in READERS:
+        raise ValueError(f"no data set is called {name!r}; there are {', '.join(READERS)}")
+    data = READERS[name](need_data(folder))
+    if cold_items is not None:
+        train = split_cold_items(data.items, cold_items, seed)
+    else:
+        train = split_per_user(data.users, 0.5, seed) if data.train is None else data.train
+    return Split(
+        name,
+        n_users=int(data.users.max()) + 1,
+        n_items=int(data.items.max()) + 1,
+        train=(data.users[train], data.items[train], data.ratings[train]),
+        test=(data.users[~train], data.items[~train], data.ratings[~train]),
+        user_fields=data.user_fields,
+        item_fields=data.item_fields,
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.bench.datasets import load_paper
+from bitfm.bench.datasets import load
 from bitfm.data.blocks import Blocks
 from bitfm.models.discrete import DiscreteFM
 
@@ -70,7 +70,7 @@ def _status(key: str) -> int:
 
 
 def _main(dataset: str, threads: str) -> None:
-    split = load_paper(dataset)
+    split = load(dataset)
     X, y = split.blocks(), split.train[2]
     DiscreteFM(bits=8, max_iter=1, n_jobs=1).fit(X[:1000], y[:1000])  # load every library before measuring
     before = reset_peak()

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from bitfm.bench._reference import sweep_rows
-from bitfm.bench.datasets import Split, load_paper
+from bitfm.bench.datasets import Split, load
 from bitfm.bench.memory import measure_fit
 from bitfm.errors import BitfmError
 from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes
@@ -47,7 +47,7 @@ def run(
         raise BitfmError("bench train compares with myFM, which is not installed: pip install 'bitfm[bench]'")
     rows: list[dict[str, Any]] = []
     for name in datasets:
-        split = load_paper(name, folder)
+        split = load(name, folder)
         say(f"{name}: {_SWEEPS} sweeps of discrete coordinate descent, both ways")
         rows += _codes(split)
         say(f"{name}: a sweep of real factors, and an iteration of myFM")
