@@ -46,6 +46,25 @@ class Trainer32:
         scale: float,
         n_threads: int,
     ) -> None: ...
+    def draw_weights(
+        self,
+        bias: float,
+        weights: NDArray[np.float32],
+        precision: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        noise_precision: float,
+        seed: int,
+        n_threads: int,
+    ) -> float: ...
+    def draw_factors(
+        self,
+        factors: NDArray[np.float32],
+        precision: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        noise_precision: float,
+        seed: int,
+        n_threads: int,
+    ) -> None: ...
     def sweep_codes(
         self,
         codes: NDArray[np.uint8],
@@ -102,6 +121,25 @@ class Trainer64:
         ridge: NDArray[np.float64],
         linear: NDArray[np.float32] | None,
         scale: float,
+        n_threads: int,
+    ) -> None: ...
+    def draw_weights(
+        self,
+        bias: float,
+        weights: NDArray[np.float64],
+        precision: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        noise_precision: float,
+        seed: int,
+        n_threads: int,
+    ) -> float: ...
+    def draw_factors(
+        self,
+        factors: NDArray[np.float64],
+        precision: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        noise_precision: float,
+        seed: int,
         n_threads: int,
     ) -> None: ...
     def sweep_codes(

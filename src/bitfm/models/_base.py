@@ -27,6 +27,7 @@ __all__ = [
     "check_finite",
     "check_real",
     "check_whole",
+    "counted",
     "thread_count",
 ]
 
@@ -240,6 +241,11 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> int
         bounds = f"from {low} up" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}.")
     return int(value)
+
+
+def counted(sample_weight: Floats | None) -> Floats | None:
+    """Return the weights if any counts: an average cannot do without."""
+    return sample_weight if sample_weight is not None and sample_weight.any() else None
 
 
 def check_bits(bits: Any) -> int:

@@ -8,18 +8,22 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
-from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, thread_count
+from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, counted, thread_count
+from bitfm.models._gibbs import Samples, Schedule, draw_samples, side_by_side
 from bitfm.models._native import make_design, make_trainer, split_one_hot
+from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
 
 __all__ = ["FM"]
 
-_DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
-    "als": (30.0, 5.0, 50),
-    "sgd": (0.02, 0.002, 30),
+_DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations, scale of the factors at the start
+    "als": (30.0, 5.0, 50, 0.1),
+    "sgd": (0.02, 0.002, 30, 0.1),
+    "gibbs": (0.0, 0.0, 100, 0.02),
 }
 _REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
 
@@ -31,17 +35,23 @@ class FM(FeatureModel):
     ----------
     rank : int, default 16
         Factors a feature.
-    solver : {"als", "sgd"}, default "als"
+    solver : {"als", "sgd", "gibbs"}, default "als"
         ``"als"``: coordinate descent on Σ e² + λ Σ v². ``"sgd"``: stochastic gradient descent as libFM does it, one
-        step an interaction, each shrinking the parameters it touches by λ.
+        step an interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian machine; it draws
+        the parameters from their posterior, with the strength of the penalties drawn too, by field and factor, and
+        predicts the mean over the draws. It needs no tuning and is usually the most accurate.
     n_iter : int, optional
-        Sweeps or epochs at most; by default 50 (als) or 30 (sgd).
+        Sweeps or epochs at most; by default 50 (als), 30 (sgd) or 100 (gibbs).
+    n_samples : int, default 30
+        Draws to keep (gibbs): the last ones, `thin` sweeps apart.
+    thin : int, default 2
+        Sweeps from one kept draw to the next (gibbs).
     regularization : float or mapping of field names to floats, optional
-        λ of the factors, in the solver's own sense; by default 30 (als) or 0.02 (sgd).
+        λ of the factors, in the solver's own sense; by default 30 (als) or 0.02 (sgd). Gibbs draws its own.
     linear_regularization : float or mapping, optional
-        λ of the weights; by default 5 (als) or 0.002 (sgd).
-    init_scale : float, default 0.1
-        Standard deviation of the factors at the start.
+        λ of the weights; by default 5 (als) or 0.002 (sgd). Gibbs draws its own.
+    init_scale : float, optional
+        Standard deviation of the factors at the start; by default 0.1, or 0.02 (gibbs).
     learning_rate : float, default 0.01
         Step of ``"sgd"``.
     interactions : {"all", "cross"}, default "all"
@@ -64,8 +74,13 @@ class FM(FeatureModel):
     Attributes
     ----------
     factors_ : array, features × rank
+        With gibbs those of the last draw.
     weights_ : array, one a feature
+        With gibbs their mean over the draws, and so is the bias.
     bias_ : float
+    samples_ : Samples
+        With gibbs the draws kept: ``biases``, ``weights``, ``factors`` and ``noise_precisions``, a sample being the
+        first axis of each. `predict` averages over them.
     history_ : list of Iteration
     fields_ : tuple of FieldSpan
     n_features_in_ : int
@@ -87,6 +102,7 @@ class FM(FeatureModel):
     """
 
     factors_: Floats
+    samples_: Samples
     history_: list[Iteration]
 
     def __init__(
@@ -95,9 +111,11 @@ class FM(FeatureModel):
         *,
         solver: str = "als",
         n_iter: int | None = None,
+        n_samples: int = 30,
+        thin: int = 2,
         regularization: Any = None,
         linear_regularization: Any = None,
-        init_scale: float = 0.1,
+        init_scale: float | None = None,
         learning_rate: float = 0.01,
         interactions: str = "all",
         early_stopping: bool = False,
@@ -112,6 +130,8 @@ class FM(FeatureModel):
         self.rank = rank
         self.solver = solver
         self.n_iter = n_iter
+        self.n_samples = n_samples
+        self.thin = thin
         self.regularization = regularization
         self.linear_regularization = linear_regularization
         self.init_scale = init_scale
@@ -152,16 +172,21 @@ class FM(FeatureModel):
                 blocks = split_one_hot(blocks)
             settings = self._settings(blocks)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            start = self._current(blocks.dtype, settings) if resume else _start(blocks, y, sample_weight, settings, rng)
+            start = self._start(blocks, y, sample_weight, settings, rng, resume)
             held_out = None
             if self.early_stopping:
+                if settings.solver == "gibbs":
+                    raise ValueError("early_stopping: gibbs averages over draws and does not stop early; turn it off.")
                 if not 0 < check_real("validation_fraction", self.validation_fraction) < 1:
                     raise ValueError(f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}.")
                 held_out = rng.random(len(y)) < self.validation_fraction
                 if held_out.all() or not held_out.any():
                     raise ValueError(f"early_stopping needs more than the {len(y)} interaction(s) given.")
             progress = Progress(self.verbose, callback)
-            self._run(blocks, y, sample_weight, held_out, start, settings, settings.n_iter, rng, progress, resume)
+            if settings.solver == "gibbs":
+                self._sample(blocks, y, sample_weight, start, settings, rng, progress, resume)
+            else:
+                self._run(blocks, y, sample_weight, held_out, start, settings, settings.n_iter, rng, progress, resume)
             self.history_ = progress.history
         return self
 
@@ -173,9 +198,11 @@ class FM(FeatureModel):
             if self.interactions == "all":
                 blocks = split_one_hot(blocks)
             settings = self._settings(blocks)
+            if settings.solver == "gibbs":
+                raise ValueError("partial_fit: gibbs draws from all the data; fit with warm_start=True continues.")
             done = getattr(self, "n_iter_", 0)
             rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31), done])
-            start = self._current(blocks.dtype, settings) if resume else _start(blocks, y, sample_weight, settings, rng)
+            start = self._start(blocks, y, sample_weight, settings, rng, resume)
             progress = Progress(self.verbose, None)
             self._run(blocks, y, sample_weight, None, start, settings, 1, rng, progress, resume)
             self.history_ = [*getattr(self, "history_", []), *progress.history]
@@ -185,27 +212,44 @@ class FM(FeatureModel):
     def _settings(self, blocks: Blocks) -> _Settings:
         solver = check_choice("solver", self.solver, tuple(_DEFAULTS))
         check_choice("interactions", self.interactions, ("all", "cross"))
-        factors, linear, n_iter = _DEFAULTS[solver]
+        factors, linear, n_iter, init_scale = _DEFAULTS[solver]
         check_real("learning_rate", self.learning_rate, above=True)
         check_real("tol", self.tol)
         check_whole("patience", self.patience, 1)
+        check_whole("n_samples", self.n_samples, 1)
+        check_whole("thin", self.thin, 1)
         return _Settings(
             check_whole("rank", self.rank, 1, 4096),
             solver,
             n_iter if self.n_iter is None else check_whole("n_iter", self.n_iter, 1),
             self._per_field("regularization", _or(self.regularization, factors), blocks),
             self._per_field("linear_regularization", _or(self.linear_regularization, linear), blocks),
-            check_real("init_scale", self.init_scale),
+            check_real("init_scale", _or(self.init_scale, init_scale)),
             thread_count(self.n_jobs),
         )
 
-    def _current(self, dtype: np.dtype[Any], settings: _Settings) -> _Parameters:
+    def _start(
+        self,
+        blocks: Blocks,
+        y: Floats,
+        sample_weight: Floats | None,
+        settings: _Settings,
+        rng: np.random.Generator,
+        resume: bool,
+    ) -> Parameters:
+        if not resume:
+            start = Parameters.start(blocks.n_features, settings.rank, blocks.dtype, settings.init_scale, rng)
+            start.bias = float(np.average(y, weights=counted(sample_weight)))
+            return start
         if self.factors_.shape[1] != settings.rank:
             raise ValueError(
                 f"rank is {settings.rank}, but the factors to continue from have {self.factors_.shape[1]} columns; "
                 "set it back or fit anew without warm_start."
             )
-        return _Parameters(self.bias_, self.weights_.astype(dtype), self.factors_.astype(dtype))
+        bias, weights = self.bias_, self.weights_
+        if hasattr(self, "samples_"):  # a chain goes on from its last draw
+            bias, weights = float(self.samples_.biases[-1]), self.samples_.weights[-1]
+        return Parameters(bias, weights.astype(blocks.dtype), np.array(self.factors_, blocks.dtype))
 
     def _run(
         self,
@@ -213,7 +257,7 @@ class FM(FeatureModel):
         y: Floats,
         sample_weight: Floats | None,
         held_out: npt.NDArray[np.bool_] | None,
-        now: _Parameters,
+        now: Parameters,
         settings: _Settings,
         n_iter: int,
         rng: np.random.Generator,
@@ -249,7 +293,7 @@ class FM(FeatureModel):
                 remedy = f"lower learning_rate (now {self.learning_rate})" if settings.solver == "sgd" else "raise λ"
                 raise ValueError(
                     f"{settings.solver} diverged in iteration {number}: {remedy}, lower init_scale "
-                    f"(now {self.init_scale}), or scale the features."
+                    f"(now {settings.init_scale}), or scale the features."
                 )
             objective = loss + now.penalty(penalty_w, penalty_v)
             rmse = float("nan")
@@ -268,12 +312,70 @@ class FM(FeatureModel):
             unseen = ~blocks.occurring()
             best.weights[unseen], best.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
         self.bias_, self.weights_, self.factors_ = best.bias, best.weights, best.factors
+        self.__dict__.pop("samples_", None)
         self.n_iter_ = len(progress.history)
 
+    def _sample(
+        self,
+        blocks: Blocks,
+        y: Floats,
+        sample_weight: Floats | None,
+        start: Parameters,
+        settings: _Settings,
+        rng: np.random.Generator,
+        progress: Progress,
+        resume: bool,
+    ) -> None:
+        self.samples_ = draw_samples(
+            blocks, y, sample_weight, start, Schedule(settings.n_iter, self.n_samples, self.thin), rng,
+            cross=self.interactions == "cross", resume=resume, n_threads=settings.threads, progress=progress,
+        )  # fmt: skip
+        self.bias_ = float(self.samples_.biases.mean())
+        self.weights_ = self.samples_.weights.mean(axis=0, dtype=np.float64).astype(blocks.dtype)
+        self.factors_ = self.samples_.factors[-1]
+        self.n_iter_ = len(progress.history)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Score interactions.
+
+        Parameters
+        ----------
+        X : Blocks, sparse matrix or dense array
+            With the columns the model was fitted on.
+        return_std : bool, default False
+            With gibbs: also return the standard deviation of each target, from the spread of the draws and the noise.
+
+        Returns
+        -------
+        array of float64, one score an interaction; or a pair of arrays, scores and standard deviations
+        """
+        if not return_std:
+            return super().predict(X)
+        check_is_fitted(self)
+        if not hasattr(self, "samples_"):
+            raise ValueError(f"return_std needs draws: solver='gibbs' keeps them, {self.solver!r} does not.")
+        blocks = self._prediction_blocks(X)
+        design = make_design(blocks, blocks.dtype) if len(blocks) else None
+        mean, squares = np.zeros(len(blocks)), np.zeros(len(blocks))
+        for n, (bias, weights, factors, _) in enumerate(zip(*self.samples_, strict=True), start=1):
+            if design is not None:
+                shift = self._score_by(design, blocks.dtype, bias, weights, np.ascontiguousarray(factors)) - mean
+                mean += shift / n
+                squares += shift * shift * ((n - 1) / n)
+        return mean, np.sqrt(squares / n + float(np.mean(1 / self.samples_.noise_precisions)))
+
     def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
-        weights = np.ascontiguousarray(self.weights_, dtype)
+        if not hasattr(self, "samples_"):
+            return self._score_by(design, dtype, self.bias_, self.weights_, self.factors_)
+        # The samples side by side are one machine, whose score is the sum of theirs.
+        n = len(self.samples_.biases)
+        factors = side_by_side(self.samples_)
+        return self._score_by(design, dtype, self.bias_ * n, self.weights_ * self.weights_.dtype.type(n), factors) / n
+
+    def _score_by(self, design: Any, dtype: np.dtype[Any], bias: float, weights: Floats, factors: Floats) -> Floats:
         cross = self.interactions == "cross"
-        return _core.predict_reals(design, self.bias_, weights, self.factors_, cross, thread_count(self.n_jobs))
+        weights = np.ascontiguousarray(weights, dtype)
+        return _core.predict_reals(design, bias, weights, factors, cross, thread_count(self.n_jobs))
 
 
 def _or(value: Any, default: float) -> Any:
@@ -291,28 +393,3 @@ class _Settings:
     ridge_w: npt.NDArray[np.float64]
     init_scale: float
     threads: int
-
-
-@dataclass
-class _Parameters:
-    bias: float
-    weights: Floats
-    factors: Floats
-
-    def copy(self) -> _Parameters:
-        return _Parameters(self.bias, self.weights.copy(), self.factors.copy())
-
-    def penalty(self, ridge_w: npt.NDArray[np.float64], ridge_v: npt.NDArray[np.float64]) -> float:
-        # Sums, not dot products: BLAS threads would go on spinning beside the core's own.
-        squares = np.einsum("ij,ij->i", self.factors, self.factors)
-        return float(np.sum(ridge_w * self.weights.astype(np.float64) ** 2) + np.sum(ridge_v * squares))
-
-
-def _start(
-    blocks: Blocks, y: Floats, sample_weight: Floats | None, settings: _Settings, rng: np.random.Generator
-) -> _Parameters:
-    n, dtype = blocks.n_features, blocks.dtype
-    weighted = sample_weight is not None and sample_weight.any()
-    bias = float(np.average(y, weights=sample_weight if weighted else None))
-    factors = rng.standard_normal((n, settings.rank), dtype) * dtype.type(settings.init_scale)
-    return _Parameters(bias, np.zeros(n, dtype), factors)

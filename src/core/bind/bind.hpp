@@ -43,7 +43,7 @@ inline FactorView view_of(const Array2<const uint8_t>& codes, std::span<const fl
 }
 template <class Real>
 FactorView view_of(const Array2<const Real>& factors) {
-    require(factors.shape(1) <= 4096, "the rank must be at most 4096");
+    require(factors.shape(1) <= 1 << 20, "the rank must be at most 1048576");
     return FactorView::of(span_of(factors), static_cast<int64_t>(factors.shape(0)), static_cast<int>(factors.shape(1)));
 }
 

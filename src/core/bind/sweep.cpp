@@ -151,6 +151,29 @@ void bind_for(nb::module_& m, const char* suffix) {
             nb::arg("factors").noconvert(), nb::arg("ridge").noconvert(), nb::arg("linear").noconvert().none(),
             nb::arg("scale"), nb::arg("n_threads"))
         .def(
+            "draw_weights",
+            [](T& self, double bias, Array1<Real> weights, Array1<const double> precision, Array1<const double> mean,
+               double noise_precision, uint64_t seed, int n_threads) {
+                nb::gil_scoped_release release;
+                Team team(n_threads, poll_signals);
+                return self.draw_weights(team, bias, span_of(weights), span_of(precision), span_of(mean),
+                                         {noise_precision, seed});
+            },
+            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("precision").noconvert(),
+            nb::arg("mean").noconvert(), nb::arg("noise_precision"), nb::arg("seed"), nb::arg("n_threads"))
+        .def(
+            "draw_factors",
+            [](T& self, Array2<Real> factors, Array2<const double> precision, Array2<const double> mean,
+               double noise_precision, uint64_t seed, int n_threads) {
+                const auto rank = view_of(Array2<const Real>(factors)).width;
+                nb::gil_scoped_release release;
+                Team team(n_threads, poll_signals);
+                self.draw_factors(team, span_of(factors), rank, span_of(precision), span_of(mean),
+                                  {noise_precision, seed});
+            },
+            nb::arg("factors").noconvert(), nb::arg("precision").noconvert(), nb::arg("mean").noconvert(),
+            nb::arg("noise_precision"), nb::arg("seed"), nb::arg("n_threads"))
+        .def(
             "sweep_codes",
             [](T& self, Array2<uint8_t> codes, Array2<const float> delegate, double beta, int passes, int n_threads) {
                 require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");

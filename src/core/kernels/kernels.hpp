@@ -12,14 +12,18 @@ namespace bitfm {
 constexpr int kGroup = 8;
 
 // How a feature's new values follow from its quadratic problem: min δ'Hδ − 2 g'δ over one lane after another.
-enum class Rule { ridge, flip };
+// Shrinking takes the most likely value under a normal prior (ridge regression) or, given noise, draws one.
+enum class Rule { shrink, flip };
 
 template <class Real>
 struct RuleInput {
-    Rule rule = Rule::ridge;
-    Real ridge = 0;                 // λ of the field (Rule::ridge)
-    int passes = 1;                 // over the eight lanes
-    const float* linear = nullptr;  // the group's first column of D, a row a feature; null: none
+    Rule rule = Rule::shrink;
+    Real data_precision = 1;         // τ: what the data count against the prior
+    Real prior_precision[kGroup]{};  // λ of each lane, of the field at hand
+    Real prior_pull[kGroup]{};       // λ μ
+    const float* noise = nullptr;    // standard normal, eight a feature; null: no draw
+    int passes = 1;                  // over the eight lanes
+    const float* linear = nullptr;   // the group's first column of D, a row a feature; null: none
     int64_t linear_stride = 0;
     Real linear_scale = 0;  // β
 };

@@ -43,8 +43,11 @@ int solve(const Quadratic<Real>& problem, const RuleInput<Real>& input, int64_t 
             if (input.rule == Rule::flip) {
                 if (num != 0) fresh = num > 0 ? Real(1) : Real(-1);
             } else {
-                Real den = column[t] + input.ridge;
-                fresh = den > 0 ? num / den : Real(0);  // nothing holds it: leave it out
+                Real den = input.data_precision * column[t] + input.prior_precision[t];
+                fresh = den > 0 ? (input.data_precision * num + input.prior_pull[t]) / den : Real(0);
+                // Where the data say nothing the prior's mean stands for all draws.
+                if (input.noise && column[t] > 0)
+                    fresh += Real(input.noise[feature * kLanes + t]) / Real(__builtin_sqrt(double(den)));
             }
             Real step = fresh - v[t];
             if (step == 0) continue;

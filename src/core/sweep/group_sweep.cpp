@@ -124,11 +124,12 @@ void GroupSweep<Real>::load(Team& team, const FactorView& factors, int which) {
 }
 
 template <class Real>
-int64_t GroupSweep<Real>::sweep_bare(Team& team, size_t block, RuleInput<Real> rule, std::span<const double> ridge) {
+int64_t GroupSweep<Real>::sweep_bare(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior) {
     const Block& of = set_.design.blocks[block];
     const int64_t first = set_.design.fields[of.first_field].first;
-    rule.ridge = static_cast<Real>(ridge[of.first_field]);
+    prior.set(rule, of.first_field);
     if (rule.linear) rule.linear += first * rule.linear_stride;
+    if (rule.noise) rule.noise += first * kGroup;
     std::atomic<int64_t> changed{0};
     const auto index = row_index(block);
     team.run(of.n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
@@ -140,14 +141,13 @@ int64_t GroupSweep<Real>::sweep_bare(Team& team, size_t block, RuleInput<Real> r
 
 template <class Real>
 template <class Rows>
-int64_t GroupSweep<Real>::sweep_fields(Team& team, size_t block, RuleInput<Real> rule, std::span<const double> ridge,
-                                       Rows& rows) {
+int64_t GroupSweep<Real>::sweep_fields(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior, Rows& rows) {
     const auto& kernels = isa().kernels->template sweep<Real>();
     const Block& of = set_.design.blocks[block];
     std::atomic<int64_t> changed{0};
     for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
         const Field<Real>& field = set_.design.fields[f];
-        rule.ridge = static_cast<Real>(ridge[f]);
+        prior.set(rule, f);
         // One feature: gather its problem over its rows, solve it, carry the change back. With a `helper`
         // team the pieces of a long column are shared out; the sum is the same.
         auto update = [&](int64_t j, Team* helper) {
@@ -193,8 +193,7 @@ int64_t GroupSweep<Real>::sweep_fields(Team& team, size_t block, RuleInput<Real>
 }
 
 template <class Real>
-int64_t GroupSweep<Real>::sweep_shared(Team& team, size_t block, const RuleInput<Real>& rule,
-                                       std::span<const double> ridge) {
+int64_t GroupSweep<Real>::sweep_shared(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior) {
     const auto& kernels = isa().kernels->template sweep<Real>();
     const int64_t n_rows = set_.design.blocks[block].n_rows;
     const auto index = row_index(block);
@@ -204,7 +203,7 @@ int64_t GroupSweep<Real>::sweep_shared(Team& team, size_t block, const RuleInput
         kernels.gather_rows(index, residual_.data(), states.data(), begin, end);
     });
     SharedRows<Real> rows{kernels, states.data(), cross_};
-    const int64_t changed = sweep_fields(team, block, rule, ridge, rows);
+    const int64_t changed = sweep_fields(team, block, rule, prior, rows);
     if (!changed) return 0;
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
         kernels.scatter_rows(index, states.data(), q_[block], residual_.data(), begin, end);
@@ -215,8 +214,7 @@ int64_t GroupSweep<Real>::sweep_shared(Team& team, size_t block, const RuleInput
 }
 
 template <class Real>
-int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput<Real>& rule,
-                                       std::span<const double> ridge) {
+int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior) {
     const auto& kernels = isa().kernels->template sweep<Real>();
     auto& own = rows_[block];
     // With a single block the rows' q is the total already; otherwise add what the other blocks hold.
@@ -237,21 +235,21 @@ int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput
     }
     DirectRows<Real> rows{kernels, alone ? own.data() : sum.data(), residual_.data(),
                           set_.weight.empty() ? nullptr : set_.weight.data(), cross_};
-    const int64_t changed = sweep_fields(team, block, rule, ridge, rows);
+    const int64_t changed = sweep_fields(team, block, rule, prior, rows);
     if (!alone && changed) sum_rows(team, block);
     return changed;
 }
 
 template <class Real>
-int64_t GroupSweep<Real>::sweep(Team& team, const RuleInput<Real>& rule, std::span<const double> ridge) {
+int64_t GroupSweep<Real>::sweep(Team& team, const RuleInput<Real>& rule, const Prior& prior) {
     int64_t changed = 0;
     for (size_t b = 0; b < set_.blocks.size(); ++b) {
         if (set_.blocks[b].bare)
-            changed += sweep_bare(team, b, rule, ridge);
+            changed += sweep_bare(team, b, rule, prior);
         else if (set_.blocks[b].direct)
-            changed += sweep_direct(team, b, rule, ridge);
+            changed += sweep_direct(team, b, rule, prior);
         else
-            changed += sweep_shared(team, b, rule, ridge);
+            changed += sweep_shared(team, b, rule, prior);
     }
     return changed;
 }

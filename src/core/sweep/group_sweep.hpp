@@ -9,6 +9,26 @@
 
 namespace bitfm {
 
+// What is held of a group's columns before the data are seen: normal, by field, with these precisions and means.
+struct Prior {
+    const double* precision = nullptr;  // of a field's first column in the group; null: 0
+    const double* mean = nullptr;       // likewise
+    int64_t field_stride = 1, column_stride = 0;
+    int width = kGroup;  // the group's columns
+
+    // One precision a field, around 0.
+    static Prior ridge(std::span<const double> of_field) { return {of_field.data()}; }
+
+    template <class Real>
+    void set(RuleInput<Real>& rule, int64_t field) const {
+        for (int t = 0; t < width && precision; ++t) {
+            const int64_t at = field * field_stride + t * column_stride;
+            rule.prior_precision[t] = static_cast<Real>(precision[at]);
+            rule.prior_pull[t] = mean ? static_cast<Real>(precision[at] * mean[at]) : Real(0);
+        }
+    }
+};
+
 template <class Real>
 class GroupSweep {
   public:
@@ -18,8 +38,8 @@ class GroupSweep {
     // Take eight columns from the factors.
     void load(Team& team, const FactorView& factors, int which);
 
-    // Update every feature's eight values by the rule; ridge: λ per field. Returns how many values changed.
-    int64_t sweep(Team& team, const RuleInput<Real>& rule, std::span<const double> ridge);
+    // Update every feature's eight values by the rule. Returns how many values changed.
+    int64_t sweep(Team& team, const RuleInput<Real>& rule, const Prior& prior);
 
     // A feature's eight values.
     Real* values(int64_t feature) { return v_.data() + feature * kGroup; }
@@ -27,11 +47,11 @@ class GroupSweep {
   private:
     RowIndex<Real> row_index(size_t block) const;
     void sum_rows(Team& team, size_t block);
-    int64_t sweep_bare(Team& team, size_t block, RuleInput<Real> rule, std::span<const double> ridge);
-    int64_t sweep_shared(Team& team, size_t block, const RuleInput<Real>& rule, std::span<const double> ridge);
-    int64_t sweep_direct(Team& team, size_t block, const RuleInput<Real>& rule, std::span<const double> ridge);
+    int64_t sweep_bare(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior);
+    int64_t sweep_shared(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior);
+    int64_t sweep_direct(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior);
     template <class Rows>
-    int64_t sweep_fields(Team& team, size_t block, RuleInput<Real> rule, std::span<const double> ridge, Rows& rows);
+    int64_t sweep_fields(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior, Rows& rows);
 
     const TrainingSet<Real>& set_;
     const bool cross_;

@@ -1,8 +1,10 @@
 #include "sweep/trainer.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
+#include "base/normal.hpp"
 #include "sweep/group_sweep.hpp"
 #include "sweep/score.hpp"
 
@@ -12,6 +14,13 @@ namespace {
 constexpr int64_t kInteractionGrain = 16384;
 constexpr double kLargestBeta = 1e12;
 }  // namespace
+
+void require_prior(std::span<const double> precision, std::span<const double> mean, Draw draw) {
+    auto positive = [](double x) { return x > 0 && std::isfinite(x); };
+    require(positive(draw.precision) && std::all_of(precision.begin(), precision.end(), positive),
+            "precisions must be positive and finite");
+    require(std::all_of(mean.begin(), mean.end(), [](double x) { return std::isfinite(x); }), "means must be finite");
+}
 
 template <class Real>
 Trainer<Real>::Trainer(const Design<Real>& design, std::span<const Real> targets, std::span<const Real> weights,
@@ -46,21 +55,35 @@ double Trainer<Real>::loss(Team& team) {
     });
 }
 
+// sweep(group, which, width) for eight columns of the factors after another, the last of them maybe fewer.
 template <class Real>
-void Trainer<Real>::sweep_factors(Team& team, std::span<Real> factors, int rank, std::span<const double> ridge,
-                                  std::span<const float> linear, double scale) {
+template <class Sweep>
+void Trainer<Real>::each_group(Team& team, std::span<Real> factors, int rank, const Sweep& sweep) {
     const int64_t n_features = set_.design.n_features;
     require(rank > 0 && static_cast<int64_t>(factors.size()) == n_features * rank, "factors must be features × rank");
-    require(ridge.size() == set_.design.fields.size(), "one ridge per field is needed");
-    require(linear.empty() || linear.size() == factors.size(), "the linear term must have the factors' shape");
     flips_.settle(team, set_, residual_);
     flips_.forget();
     GroupSweep<Real> group(set_, cross_, residual_);
     const FactorView view = FactorView::of(std::span<const Real>(factors), n_features, rank);
-    std::vector<float> padded;
     for (int which = 0; which < view.n_groups(); ++which) {
         group.load(team, view, which);
         const int width = std::min(kGroup, rank - which * kGroup);
+        sweep(group, which, width);
+        team.run(n_features, kInteractionGrain, [&](int64_t begin, int64_t end, int) {
+            for (int64_t i = begin; i < end; ++i)
+                std::copy_n(group.values(i), width, factors.data() + i * rank + which * kGroup);
+        });
+    }
+}
+
+template <class Real>
+void Trainer<Real>::sweep_factors(Team& team, std::span<Real> factors, int rank, std::span<const double> ridge,
+                                  std::span<const float> linear, double scale) {
+    const int64_t n_features = set_.design.n_features;
+    require(ridge.size() == set_.design.fields.size(), "one ridge per field is needed");
+    require(linear.empty() || linear.size() == factors.size(), "the linear term must have the factors' shape");
+    std::vector<float> padded;
+    each_group(team, factors, rank, [&](GroupSweep<Real>& group, int which, int width) {
         RuleInput<Real> rule;
         rule.linear_scale = static_cast<Real>(scale);
         if (!linear.empty()) {
@@ -74,12 +97,28 @@ void Trainer<Real>::sweep_factors(Team& team, std::span<Real> factors, int rank,
                 rule.linear_stride = kGroup;
             }
         }
-        group.sweep(team, rule, ridge);
-        team.run(n_features, kInteractionGrain, [&](int64_t begin, int64_t end, int) {
-            for (int64_t i = begin; i < end; ++i)
-                std::copy_n(group.values(i), width, factors.data() + i * rank + which * kGroup);
+        group.sweep(team, rule, Prior::ridge(ridge));
+    });
+}
+
+template <class Real>
+void Trainer<Real>::draw_factors(Team& team, std::span<Real> factors, int rank, std::span<const double> precision,
+                                 std::span<const double> mean, Draw draw) {
+    const size_t n_fields = set_.design.fields.size();
+    require(rank > 0 && precision.size() == n_fields * static_cast<size_t>(rank) && mean.size() == precision.size(),
+            "precision and mean must be fields × rank");
+    require_prior(precision, mean, draw);
+    std::vector<float> noise(static_cast<size_t>(set_.design.n_features) * kGroup);
+    each_group(team, factors, rank, [&](GroupSweep<Real>& group, int which, int width) {
+        team.run(static_cast<int64_t>(noise.size()), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
+            fill_normal(draw.seed, which * static_cast<int64_t>(noise.size()) + begin,
+                        std::span(noise).subspan(begin, end - begin));
         });
-    }
+        RuleInput<Real> rule;
+        rule.data_precision = static_cast<Real>(draw.precision);
+        rule.noise = noise.data();
+        group.sweep(team, rule, {precision.data() + which * kGroup, mean.data() + which * kGroup, rank, 1, width});
+    });
 }
 
 template <class Real>
@@ -94,7 +133,6 @@ int64_t Trainer<Real>::sweep_codes(Team& team, std::span<uint8_t> codes, int bit
 
     GroupSweep<Real> group(set_, cross_, residual_);
     const FactorView view = FactorView::of(codes, {}, n_features, bits);
-    const std::vector<double> no_ridge(set_.design.fields.size());
     int64_t flips = 0;
     for (int which = 0; which < view.n_groups(); ++which) {
         group.load(team, view, which);
@@ -104,7 +142,7 @@ int64_t Trainer<Real>::sweep_codes(Team& team, std::span<uint8_t> codes, int bit
         rule.linear = delegate.data() + which * kGroup;
         rule.linear_stride = bits;
         rule.linear_scale = static_cast<Real>(beta);
-        flips += group.sweep(team, rule, no_ridge);
+        flips += group.sweep(team, rule, {});
         team.run(n_features, kInteractionGrain, [&](int64_t begin, int64_t end, int) {
             for (int64_t i = begin; i < end; ++i) {
                 unsigned byte = 0;

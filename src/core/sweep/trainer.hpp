@@ -10,6 +10,15 @@
 
 namespace bitfm {
 
+// One draw of a parameter vector: the precision τ of the targets given the scores, and which random numbers.
+struct Draw {
+    double precision;
+    uint64_t seed;
+};
+
+// Precisions must be positive, means finite.
+void require_prior(std::span<const double> precision, std::span<const double> mean, Draw draw);
+
 template <class Real>
 class Trainer {
   public:
@@ -30,6 +39,15 @@ class Trainer {
     void sweep_factors(Team& team, std::span<Real> factors, int rank, std::span<const double> ridge,
                        std::span<const float> linear, double scale);
 
+    // Gibbs sampling: draw every weight given all others, then the bias; returns it. The prior's precision and mean
+    // are given by field.
+    double draw_weights(Team& team, double bias, std::span<Real> weights, std::span<const double> precision,
+                        std::span<const double> mean, Draw draw);
+
+    // ... and every factor; precision and mean by field and factor.
+    void draw_factors(Team& team, std::span<Real> factors, int rank, std::span<const double> precision,
+                      std::span<const double> mean, Draw draw);
+
     // Discrete coordinate descent over codes: min Σ e² − 2 β tr(B'D). Returns the number of flips.
     int64_t sweep_codes(Team& team, std::span<uint8_t> codes, int bits, std::span<const float> delegate, double beta,
                         int passes);
@@ -42,8 +60,11 @@ class Trainer {
                      std::span<const int32_t> order);
 
   private:
-    void sweep_block_weights(Team& team, size_t block, std::span<Real> weights, std::span<const double> ridge);
-    double centre(Team& team);
+    template <class Update>
+    void sweep_block_weights(Team& team, size_t block, std::span<Real> weights, const Update& update);
+    double centre(Team& team, double noise);
+    template <class Sweep>
+    void each_group(Team& team, std::span<Real> factors, int rank, const Sweep& sweep);
 
     TrainingSet<Real> set_;
     bool cross_;

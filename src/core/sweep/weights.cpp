@@ -1,7 +1,9 @@
-// The w-step: ridge regression by coordinate descent, block by block.
+// The w-step: ridge regression, or its Gibbs sampler, weight by weight, block by block.
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
+#include "base/normal.hpp"
 #include "sweep/trainer.hpp"
 
 namespace bitfm {
@@ -18,19 +20,19 @@ struct LinearRows {
 
     explicit LinearRows(int64_t n_rows) : count(n_rows), sum(n_rows), shift(n_rows) {}
 
-    // Minimise over one weight.
-    void update(const Column<Real>& column, double ridge, Real& weight) {
+    // Replace one weight by fresh(num, den), the weight being num / den by the data alone.
+    template <class Fresh>
+    void update(const Column<Real>& column, Real& weight, const Fresh& fresh) {
         double num = 0, den = 0;
         for (int64_t i = 0; i < column.n; ++i) {
             const double x = value(column, i);
             num += x * sum[column.row[i]];
             den += x * x * count[column.row[i]];
         }
-        if (!(den + ridge > 0)) return;
-        const auto fresh = static_cast<Real>((num + den * static_cast<double>(weight)) / (den + ridge));
-        const Real step = fresh - weight;
+        const Real before = weight;
+        weight = static_cast<Real>(fresh(num + den * static_cast<double>(weight), den));
+        const Real step = weight - before;
         if (step == 0) return;
-        weight = fresh;
         for (int64_t i = 0; i < column.n; ++i) {
             const int32_t row = column.row[i];
             const Real moved = step * value(column, i);
@@ -59,12 +61,38 @@ double Trainer<Real>::sweep_weights(Team& team, double bias, std::span<Real> wei
     require(ridge.size() == set_.design.fields.size(), "one ridge per field is needed");
     flips_.settle(team, set_, residual_);
     flips_.forget();
-    for (size_t b = 0; b < set_.blocks.size(); ++b) sweep_block_weights(team, b, weights, ridge);
-    return fit_bias ? bias + centre(team) : bias;
+    auto shrunk = [&](int field, int64_t feature, double num, double den) {
+        const double total = den + ridge[field];
+        return total > 0 ? num / total : static_cast<double>(weights[feature]);
+    };
+    for (size_t b = 0; b < set_.blocks.size(); ++b) sweep_block_weights(team, b, weights, shrunk);
+    return fit_bias ? bias + centre(team, 0) : bias;
 }
 
 template <class Real>
-void Trainer<Real>::sweep_block_weights(Team& team, size_t b, std::span<Real> weights, std::span<const double> ridge) {
+double Trainer<Real>::draw_weights(Team& team, double bias, std::span<Real> weights, std::span<const double> precision,
+                                   std::span<const double> mean, Draw draw) {
+    require(static_cast<int64_t>(weights.size()) == set_.design.n_features, "one weight per feature is needed");
+    require(precision.size() == set_.design.fields.size() && mean.size() == precision.size(),
+            "precision and mean must be given for each field");
+    require_prior(precision, mean, draw);
+    flips_.settle(team, set_, residual_);
+    flips_.forget();
+    std::vector<float> noise(weights.size() + 1);
+    fill_normal(draw.seed, 0, noise);
+    auto drawn = [&](int field, int64_t feature, double num, double den) {
+        if (!(den > 0)) return mean[field];  // the data say nothing: the prior's mean stands for all draws
+        const double total = draw.precision * den + precision[field];
+        return (draw.precision * num + precision[field] * mean[field]) / total +
+               static_cast<double>(noise[feature]) / std::sqrt(total);
+    };
+    for (size_t b = 0; b < set_.blocks.size(); ++b) sweep_block_weights(team, b, weights, drawn);
+    return bias + centre(team, static_cast<double>(noise.back()) / std::sqrt(draw.precision));
+}
+
+template <class Real>
+template <class Update>
+void Trainer<Real>::sweep_block_weights(Team& team, size_t b, std::span<Real> weights, const Update& fresh) {
     const auto& index = set_.blocks[b];
     const Block& block = set_.design.blocks[b];
     LinearRows<Real> rows(block.n_rows);
@@ -81,7 +109,9 @@ void Trainer<Real>::sweep_block_weights(Team& team, size_t b, std::span<Real> we
             for (int64_t j = begin; j < end; ++j) {
                 const auto only = static_cast<int32_t>(j);
                 const Column<Real> column = field.identity ? Column<Real>{&only, nullptr, 1} : set_.column(f, j);
-                rows.update(column, ridge[f], weights[field.first + j]);
+                const int64_t feature = field.first + j;
+                rows.update(column, weights[feature],
+                            [&](double num, double den) { return fresh(f, feature, num, den); });
             }
         };
         if (set_.fields[f].one_hot)
@@ -97,9 +127,9 @@ void Trainer<Real>::sweep_block_weights(Team& team, size_t b, std::span<Real> we
     });
 }
 
-// Move the residuals to mean 0; returns by how much.
+// Move the residuals to mean 0, or to noise / √(their number); returns by how much.
 template <class Real>
-double Trainer<Real>::centre(Team& team) {
+double Trainer<Real>::centre(Team& team, double noise) {
     auto sum_of = [&](auto&& term) {
         return team.sum(set_.size(), [&](int64_t begin, int64_t end) {
             double sum = 0;
@@ -113,8 +143,8 @@ double Trainer<Real>::centre(Team& team) {
     const double step = sum_of([&](int64_t s) {
                             const double e = static_cast<double>(residual_[s]);
                             return weighted ? static_cast<double>(set_.weight[s]) * e : e;
-                        }) /
-                        mass;
+                        }) / mass +
+                        noise / std::sqrt(mass);
     team.run(set_.size(), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
         for (int64_t s = begin; s < end; ++s) residual_[s] -= static_cast<Real>(step);
     });
@@ -123,8 +153,8 @@ double Trainer<Real>::centre(Team& team) {
 
 #define BITFM_INSTANTIATE(Real)                                                                                  \
     template double Trainer<Real>::sweep_weights(Team&, double, std::span<Real>, std::span<const double>, bool); \
-    template void Trainer<Real>::sweep_block_weights(Team&, size_t, std::span<Real>, std::span<const double>);   \
-    template double Trainer<Real>::centre(Team&);
+    template double Trainer<Real>::draw_weights(Team&, double, std::span<Real>, std::span<const double>,         \
+                                                std::span<const double>, Draw);
 BITFM_INSTANTIATE(float)
 BITFM_INSTANTIATE(double)
 

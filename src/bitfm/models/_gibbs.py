@@ -1,0 +1,180 @@
+"""The Bayesian factorization machine: Gibbs sampling of every weight, factor and hyperparameter in turn."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data.blocks import Blocks
+from bitfm.models._base import Floats, counted
+from bitfm.models._native import make_trainer
+from bitfm.models._parameters import Parameters
+from bitfm.models._progress import Progress
+
+__all__ = ["Samples", "Schedule", "draw_samples", "side_by_side"]
+
+_REFRESH = 10  # steps after which residuals are computed anew, so that rounding cannot build up
+_LINEAR_STEPS = 10
+# Of the hyperpriors λ, τ ~ Gamma(½, ½) and μ | λ ~ N(0, 1 / λ): weak, for targets of variance 1.
+_SHAPE = _RATE = _MEAN_WEIGHT = 1.0
+
+
+class Samples(NamedTuple):
+    """Draws from the posterior of a factorization machine, the sample being the first axis of every array."""
+
+    biases: npt.NDArray[np.float64]
+    weights: Floats  # samples × features
+    factors: Floats  # samples × features × rank
+    noise_precisions: npt.NDArray[np.float64]  # τ: 1 / the variance of a target given its score
+
+
+class Schedule(NamedTuple):
+    """How many sweeps a chain makes, and which of its draws are kept: the last ones, some sweeps apart."""
+
+    n_iter: int
+    n_samples: int
+    thin: int
+
+    @property
+    def n_kept(self) -> int:
+        return min(self.n_samples, 1 + (self.n_iter - 1) // self.thin)
+
+    def keeps(self, number: int) -> bool:
+        left = self.n_iter - number
+        return left % self.thin == 0 and left // self.thin < self.n_samples
+
+
+def draw_samples(
+    blocks: Blocks,
+    y: Floats,
+    sample_weight: Floats | None,
+    start: Parameters,
+    schedule: Schedule,
+    rng: np.random.Generator,
+    *,
+    cross: bool,
+    resume: bool,
+    n_threads: int,
+    progress: Progress,
+) -> Samples:
+    """Run a chain from the start, or on from a draw (`resume`), and return what it keeps."""
+    middle = float(np.average(y, weights=counted(sample_weight)))
+    unit = float(np.sqrt(np.average((y - middle) ** 2, weights=counted(sample_weight)))) or 1.0
+    now = start.scaled(1 / unit, middle)
+    trainer = make_trainer(blocks, (y - middle) / unit, sample_weight, cross=cross)
+    mass = float(len(y) if sample_weight is None else sample_weight.sum())
+    chain = GibbsChain(trainer, blocks, mass, rng, n_threads)
+    if not resume:
+        now.bias = chain.start(now.bias, now.weights)
+    store = _Store(schedule.n_kept, now.factors.shape, blocks.dtype)
+    for number in range(1, schedule.n_iter + 1):
+        now.bias = chain.step(now.bias, now.weights, now.factors)
+        loss = trainer.loss(n_threads) * unit**2
+        stop = progress.report("gibbs", number, schedule.n_iter, loss, loss)
+        if schedule.keeps(number) or (stop and store.n == 0):
+            store.add(now.scaled(unit, -middle / unit), chain.noise_precision / unit**2)
+        if stop:
+            break
+    return store.samples()
+
+
+def side_by_side(samples: Samples) -> Floats:
+    """Return the samples' factors as one matrix, features × (samples · rank), without copying where they lie so."""
+    n, features, rank = samples.factors.shape
+    return np.ascontiguousarray(samples.factors.transpose(1, 0, 2).reshape(features, n * rank))
+
+
+class _Store:
+    """Room for the draws of a chain, a feature's factors of all of them side by side."""
+
+    def __init__(self, size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._factors = np.empty((shape[0], size, shape[1]), dtype)
+        self._weights = np.empty((size, shape[0]), dtype)
+        self._biases, self._precisions = np.empty(size), np.empty(size)
+        self.n = 0
+
+    def add(self, drawn: Parameters, noise_precision: float) -> None:
+        self._biases[self.n], self._weights[self.n], self._factors[:, self.n] = (
+            drawn.bias, drawn.weights, drawn.factors,
+        )  # fmt: skip
+        self._precisions[self.n] = noise_precision
+        self.n += 1
+
+    def samples(self) -> Samples:
+        kept = slice(self.n)
+        factors = self._factors[:, kept].transpose(1, 0, 2)
+        return Samples(self._biases[kept], self._weights[kept], factors, self._precisions[kept])
+
+
+class _Prior:
+    """Means and precisions of a parameter by field (and factor), drawn from their posterior given the parameter."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.precision, self.mean = np.ones(shape), np.zeros(shape)
+
+    def draw(self, values: Floats, fields: list[npt.NDArray[np.intp]], rng: np.random.Generator) -> None:
+        for f, features in enumerate(fields):
+            v, n, mean = values[features].astype(np.float64), len(features), self.mean[f]
+            rate = _RATE + ((v - mean) ** 2).sum(axis=0) + _MEAN_WEIGHT * mean**2
+            self.precision[f] = rng.gamma((_SHAPE + n + 1) / 2, 2 / rate)
+            spread = 1 / np.sqrt((n + _MEAN_WEIGHT) * self.precision[f])
+            self.mean[f] = v.sum(axis=0) / (n + _MEAN_WEIGHT) + spread * rng.standard_normal(np.shape(mean))
+
+
+class GibbsChain:
+    """A Markov chain over the parameters of a factorization machine; a step draws each of them once.
+
+    Weights and factors have normal priors by field (and factor) whose means and precisions are drawn as well, so what
+    a field does not need is shrunk away with no parameter to tune. A feature that never occurs has no say in them and
+    stays at the prior's mean, which its draws would average to.
+
+    The chain works on targets of mean 0 and variance 1. It starts from draws of the linear part alone: given all
+    parameters at once, factors would first take over what weights explain, and give it back only slowly.
+    """
+
+    def __init__(self, trainer: Any, blocks: Blocks, mass: float, rng: np.random.Generator, n_threads: int) -> None:
+        seen = blocks.occurring()
+        self._fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
+        self._trainer, self._mass, self._rng, self._threads = trainer, mass, rng, n_threads
+        self._of_weights = _Prior((len(self._fields),))
+        self._steps = 0
+        self.noise_precision = 1.0
+
+    def start(self, bias: float, weights: Floats) -> float:
+        """Draw bias and weights a few times with no factors; weights are changed in place, the bias is returned."""
+        self._trainer.reset_reals(bias, weights, np.zeros((len(weights), 1), weights.dtype), self._threads)
+        for _ in range(_LINEAR_STEPS):
+            bias = self._draw_linear(bias, weights)
+        return bias
+
+    def step(self, bias: float, weights: Floats, factors: Floats) -> float:
+        """Draw every parameter; weights and factors are changed in place, the new bias is returned."""
+        if self._steps == 0:
+            self._of_factors = _Prior((len(self._fields), factors.shape[1]))
+        if self._steps % _REFRESH == 0:
+            self._trainer.reset_reals(bias, weights, factors, self._threads)
+        self._steps += 1
+        bias = self._draw_linear(bias, weights)
+        prior = self._of_factors
+        prior.draw(factors, self._fields, self._rng)
+        self._trainer.draw_factors(
+            factors, prior.precision, prior.mean, self.noise_precision, self._seed(), self._threads
+        )
+        return bias
+
+    def _draw_linear(self, bias: float, weights: Floats) -> float:
+        loss = self._trainer.loss(self._threads)
+        if not np.isfinite(loss):
+            raise ValueError("gibbs: the numbers overflow; scale the features or the targets.")
+        self.noise_precision = float(self._rng.gamma((_SHAPE + self._mass) / 2, 2 / (_RATE + loss)))
+        prior = self._of_weights
+        prior.draw(weights, self._fields, self._rng)
+        drawn = self._trainer.draw_weights(
+            bias, weights, prior.precision, prior.mean, self.noise_precision, self._seed(), self._threads
+        )
+        return float(drawn)
+
+    def _seed(self) -> int:
+        return int(self._rng.integers(2**63))
