@@ -61,6 +61,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T>&& values) {
 
 void bind_delegate(nb::module_& m);
 void bind_isa(nb::module_& m);
+void bind_normal(nb::module_& m);
 void bind_sweep(nb::module_& m);
 void bind_text(nb::module_& m);
 
