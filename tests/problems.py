@@ -41,6 +41,14 @@ def random_blocks(kind, values="real", n=40, seed=0):
     )  # fmt: skip
 
 
+def float64(X):
+    """The same blocks with one table of float64, so that the core computes in it; its column is 0."""
+    blocks = dict(X.blocks)
+    name, block = next(iter(blocks.items()))
+    blocks[name] = Block(block.rows, dict(block.tables) | {"none": np.zeros((block.n_rows, 1))})
+    return Blocks(**blocks)
+
+
 def block_of_feature(X):
     """The block each column belongs to."""
     names = list(X.blocks)

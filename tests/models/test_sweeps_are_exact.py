@@ -9,15 +9,7 @@ from bitfm import _core
 from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
 from bitfm.models._native import make_design, make_trainer
-from problems import KINDS, random_blocks, scores, slopes, sweep_order
-
-
-def float64(X):
-    """The same blocks with one table of float64, so that the core computes in it."""
-    blocks = dict(X.blocks)
-    name, block = next(iter(blocks.items()))
-    blocks[name] = Block(block.rows, dict(block.tables) | {"none": np.zeros((block.n_rows, 1))})
-    return Blocks(**blocks)
+from problems import KINDS, float64, random_blocks, scores, slopes, sweep_order
 
 
 def brute_force_sweep(X, residual_of, V, ridge, D, scale, cross, weight):

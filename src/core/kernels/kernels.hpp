@@ -20,6 +20,7 @@ struct RuleInput {
     Rule rule = Rule::shrink;
     Real data_precision = 1;         // τ: what the data count against the prior
     Real prior_precision[kGroup]{};  // λ of each lane, of the field at hand
+    Real prior_mean[kGroup]{};       // μ
     Real prior_pull[kGroup]{};       // λ μ
     const float* noise = nullptr;    // standard normal, eight a feature; null: no draw
     int passes = 1;                  // over the eight lanes

@@ -44,10 +44,13 @@ int solve(const Quadratic<Real>& problem, const RuleInput<Real>& input, int64_t 
                 if (num != 0) fresh = num > 0 ? Real(1) : Real(-1);
             } else {
                 Real den = input.data_precision * column[t] + input.prior_precision[t];
-                fresh = den > 0 ? (input.data_precision * num + input.prior_pull[t]) / den : Real(0);
-                // Where the data say nothing the prior's mean stands for all draws.
-                if (input.noise && column[t] > 0)
-                    fresh += Real(input.noise[feature * kLanes + t]) / Real(__builtin_sqrt(double(den)));
+                if (!(den > 0) || (input.noise && !(column[t] > 0))) {
+                    fresh = input.prior_mean[t];  // the data say nothing: it stands for all draws
+                } else {
+                    fresh = (input.data_precision * num + input.prior_pull[t]) / den;
+                    if (input.noise)
+                        fresh += Real(input.noise[feature * kLanes + t]) / Real(__builtin_sqrt(double(den)));
+                }
             }
             Real step = fresh - v[t];
             if (step == 0) continue;

@@ -24,6 +24,7 @@ struct Prior {
         for (int t = 0; t < width && precision; ++t) {
             const int64_t at = field * field_stride + t * column_stride;
             rule.prior_precision[t] = static_cast<Real>(precision[at]);
+            rule.prior_mean[t] = mean ? static_cast<Real>(mean[at]) : Real(0);
             rule.prior_pull[t] = mean ? static_cast<Real>(precision[at] * mean[at]) : Real(0);
         }
     }
