@@ -302,7 +302,9 @@ def test_a_design_without_blocks_is_refused_and_one_without_interactions_is_not(
     t.reset_codes(0.0, np.zeros(2, real), codes, 2)
     t.sweep_codes(codes, np.zeros((2, 8), np.float32), 1.0, 1, 2)
     t.sweep_factors(np.zeros((2, 3), real), np.ones(1), None, 0.0, 2)
+    t.draw_factors(np.zeros((2, 3), real), np.ones((1, 3)), np.ones((1, 3)), 1.0, 7, 2)
     assert t.sweep_weights(0.5, np.zeros(2, real), np.ones(1), True, 2) == 0.5
+    assert t.draw_weights(0.5, np.zeros(2, real), np.ones(1), np.ones(1), 1.0, 7, 2) == 0.5
     assert t.sweep_sgd(
         0.5, np.zeros(2, real), np.zeros((2, 3), real), np.ones(1), np.ones(1), 0.1, np.zeros(0, np.int32)
     ) == (0.5, 0.0)
@@ -318,6 +320,9 @@ def test_a_block_without_fields_or_rows_is_no_trouble(real):
     assert t.loss(1) == 3
     t.sweep_weights(0.0, np.zeros(0, real), np.zeros(0), True, 2)
     t.sweep_factors(np.zeros((0, 2), real), np.zeros(0), None, 0.0, 1)
+    t.draw_weights(0.0, np.zeros(0, real), np.zeros(0), np.zeros(0), 1.0, 7, 2)
+    t.draw_factors(np.zeros((0, 2), real), np.zeros((0, 2)), np.zeros((0, 2)), 1.0, 7, 1)
+    t.sweep_weights(0.0, np.zeros(0, real), np.zeros(0), True, 2)
     assert t.sweep_codes(np.zeros((0, 1), np.uint8), np.zeros((0, 8), np.float32), 1.0, 1, 1) == 0
     assert t.loss(1) == 0
 
@@ -345,6 +350,9 @@ def test_targets_and_weights_must_be_numbers_one_an_interaction(real):
         make(design(real), good, -good, False)
 
 
+DRAW = {"noise_precision": 2.0, "seed": 7, "n_threads": 1}
+
+
 def methods(real, t):
     """Return each method with good arguments, and those among them that are arrays."""
     weights, factors = np.zeros(FEATURES, real), np.zeros((FEATURES, 3), real)
@@ -367,6 +375,14 @@ def methods(real, t):
                 "n_threads": 1,
             },
         ),
+        "draw_weights": (
+            t.draw_weights,
+            {"bias": 0.0, "weights": weights, "precision": ridge, "mean": ridge.copy()} | DRAW,
+        ),
+        "draw_factors": (
+            t.draw_factors,
+            {"factors": factors, "precision": np.ones((3, 3)), "mean": np.zeros((3, 3))} | DRAW,
+        ),
         "sweep_codes": (
             t.sweep_codes,
             {"codes": codes, "delegate": delegate, "beta": 1.0, "passes": 2, "n_threads": 1},
@@ -386,7 +402,15 @@ def methods(real, t):
     }
 
 
-METHODS = ["reset_reals", "reset_codes", "sweep_weights", "sweep_factors", "sweep_codes", "sweep_sgd"]
+SWEPT = {
+    "sweep_weights": ["weights"],
+    "sweep_factors": ["factors"],
+    "draw_weights": ["weights"],
+    "draw_factors": ["factors"],
+    "sweep_codes": ["codes"],
+    "sweep_sgd": ["weights", "factors"],
+}
+METHODS = ["reset_reals", "reset_codes", *SWEPT]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -420,8 +444,8 @@ def test_every_number_of_every_step_is_checked(real, name):
         for wrong in (None, "x", [], 1j):
             with pytest.raises(TypeError):
                 call(**arguments | {argument: wrong})
-        if argument in ("n_threads", "passes"):
-            for wrong in (2**31, 1.5, -(2**33)):
+        if argument in ("n_threads", "passes", "seed"):
+            for wrong in (-1, 2**64, 1.5) if argument == "seed" else (2**31, 1.5, -(2**33)):
                 with pytest.raises(TypeError):
                     call(**arguments | {argument: wrong})
 
@@ -437,22 +461,45 @@ def test_no_number_makes_a_step_crash(real, name):
                     with contextlib.suppress(ValueError):  # a clear refusal is as good
                         call(**arguments | {argument: number})
                 elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
-                    with np.errstate(over="ignore"):
+                    with np.errstate(over="ignore"), contextlib.suppress(ValueError):
                         call(**arguments | {argument: np.full_like(value, number)})
             if argument in ("passes", "n_threads"):
                 for number in (-(2**31), -1, 0, 5):
                     call(**arguments | {argument: number})
 
 
-@pytest.mark.parametrize("name", ["sweep_weights", "sweep_factors", "sweep_codes", "sweep_sgd"])
+@pytest.mark.parametrize("name", ["draw_weights", "draw_factors"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+def test_draws_are_finite_or_refused_whatever_the_prior(real, name, cross):
+    wild = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, -1e308, 1e100, 1e25, 1e19, 1e-19, 1e-45, 5e-324]
+    for argument, number in itertools.product(("precision", "mean", "noise_precision"), wild):
+        used = trainer(real, cross)
+        call, arguments = methods(real, used)[name]
+        used.reset_reals(0.0, np.zeros(FEATURES, real), np.ones((FEATURES, 3), real), 1)
+        good = arguments[argument]
+        values = arguments[SWEPT[name][0]]
+        values[...] = 1 if name == "draw_factors" else 0
+        fits = (number > 0 or argument == "mean") and abs(number) <= float(np.finfo(real).max) ** 0.5
+        with contextlib.nullcontext() if fits else pytest.raises(ValueError, match=r"precisions|means"):
+            call(**arguments | {argument: np.full_like(good, number) if isinstance(good, np.ndarray) else number})
+        assert np.isfinite(values).all(), (argument, number)
+
+
+def test_priors_have_a_row_a_field_and_a_column_a_factor(real):
+    call, arguments = methods(real, trainer(real))["draw_factors"]
+    factors = np.zeros((FEATURES, 2), real)
+    for argument in ("precision", "mean"):
+        good = arguments | {"factors": factors, "precision": np.ones((3, 2)), "mean": np.ones((3, 2))}
+        call(**good)
+        for shape in ((2, 3), (6, 1), (1, 6), (3, 1), (3, 3), (4, 2), (2, 2), (0, 0), (0, 2)):
+            with pytest.raises(ValueError, match="fields × rank"):
+                call(**good | {argument: np.ones(shape)})
+
+
+@pytest.mark.parametrize("name", SWEPT)
 def test_arrays_that_cannot_be_written_are_not_swept(real, name):
     call, arguments = methods(real, trainer(real))[name]
-    for array in {
-        "sweep_weights": ["weights"],
-        "sweep_factors": ["factors"],
-        "sweep_codes": ["codes"],
-        "sweep_sgd": ["weights", "factors"],
-    }[name]:
+    for array in SWEPT[name]:
         fixed = arguments[array].copy()
         fixed.flags.writeable = False
         with pytest.raises(TypeError):

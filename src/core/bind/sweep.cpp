@@ -166,6 +166,8 @@ void bind_for(nb::module_& m, const char* suffix) {
             [](T& self, Array2<Real> factors, Array2<const double> precision, Array2<const double> mean,
                double noise_precision, uint64_t seed, int n_threads) {
                 const auto rank = view_of(Array2<const Real>(factors)).width;
+                require(precision.shape(1) == factors.shape(1) && mean.shape(1) == factors.shape(1),
+                        "precision and mean must be fields × rank");
                 nb::gil_scoped_release release;
                 Team team(n_threads, poll_signals);
                 self.draw_factors(team, span_of(factors), rank, span_of(precision), span_of(mean),

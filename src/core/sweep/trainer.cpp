@@ -1,7 +1,7 @@
 #include "sweep/trainer.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/normal.hpp"
@@ -15,12 +15,16 @@ constexpr int64_t kInteractionGrain = 16384;
 constexpr double kLargestBeta = 1e12;
 }  // namespace
 
+template <class Real>
 void require_prior(std::span<const double> precision, std::span<const double> mean, Draw draw) {
-    auto positive = [](double x) { return x > 0 && std::isfinite(x); };
+    auto moderate = [](double x) { return x * x <= static_cast<double>(std::numeric_limits<Real>::max()); };
+    auto positive = [&](double x) { return x > 0 && moderate(x); };
     require(positive(draw.precision) && std::all_of(precision.begin(), precision.end(), positive),
-            "precisions must be positive and finite");
-    require(std::all_of(mean.begin(), mean.end(), [](double x) { return std::isfinite(x); }), "means must be finite");
+            "precisions must be positive, and their squares finite");
+    require(std::all_of(mean.begin(), mean.end(), moderate), "means must be numbers whose squares are finite");
 }
+template void require_prior<float>(std::span<const double>, std::span<const double>, Draw);
+template void require_prior<double>(std::span<const double>, std::span<const double>, Draw);
 
 template <class Real>
 Trainer<Real>::Trainer(const Design<Real>& design, std::span<const Real> targets, std::span<const Real> weights,
@@ -107,7 +111,7 @@ void Trainer<Real>::draw_factors(Team& team, std::span<Real> factors, int rank, 
     const size_t n_fields = set_.design.fields.size();
     require(rank > 0 && precision.size() == n_fields * static_cast<size_t>(rank) && mean.size() == precision.size(),
             "precision and mean must be fields × rank");
-    require_prior(precision, mean, draw);
+    require_prior<Real>(precision, mean, draw);
     std::vector<float> noise(static_cast<size_t>(set_.design.n_features) * kGroup);
     each_group(team, factors, rank, [&](GroupSweep<Real>& group, int which, int width) {
         team.run(static_cast<int64_t>(noise.size()), kInteractionGrain, [&](int64_t begin, int64_t end, int) {

@@ -16,7 +16,8 @@ struct Draw {
     uint64_t seed;
 };
 
-// Precisions must be positive, means finite.
+// Precisions must be positive; neither they nor means may be so large that their squares overflow.
+template <class Real>
 void require_prior(std::span<const double> precision, std::span<const double> mean, Draw draw);
 
 template <class Real>

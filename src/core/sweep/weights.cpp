@@ -75,7 +75,7 @@ double Trainer<Real>::draw_weights(Team& team, double bias, std::span<Real> weig
     require(static_cast<int64_t>(weights.size()) == set_.design.n_features, "one weight per feature is needed");
     require(precision.size() == set_.design.fields.size() && mean.size() == precision.size(),
             "precision and mean must be given for each field");
-    require_prior(precision, mean, draw);
+    require_prior<Real>(precision, mean, draw);
     flips_.settle(team, set_, residual_);
     flips_.forget();
     std::vector<float> noise(weights.size() + 1);
