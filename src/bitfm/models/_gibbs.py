@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Blocks
-from bitfm.models._base import Floats, counted
+from bitfm.models._base import Floats, check_finite, counted
 from bitfm.models._native import make_trainer
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
@@ -60,9 +60,9 @@ def draw_samples(
     progress: Progress,
 ) -> Samples:
     """Run a chain from the start, or on from a draw (`resume`), and return what it keeps."""
-    middle = float(np.average(y, weights=counted(sample_weight)))
-    unit = float(np.sqrt(np.average((y - middle) ** 2, weights=counted(sample_weight)))) or 1.0
-    now = start.scaled(1 / unit, middle)
+    middle, unit = _centre_and_scale(y, counted(sample_weight), blocks.dtype)
+    # A chain begins in its own units, so that those of the targets do not matter to it.
+    now = start.scaled(1 / unit, middle) if resume else Parameters(0.0, start.weights, start.factors)
     trainer = make_trainer(blocks, (y - middle) / unit, sample_weight, cross=cross)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
     chain = GibbsChain(trainer, blocks, mass, rng, n_threads)
@@ -72,12 +72,24 @@ def draw_samples(
     for number in range(1, schedule.n_iter + 1):
         now.bias = chain.step(now.bias, now.weights, now.factors)
         loss = trainer.loss(n_threads) * unit**2
+        check_finite("gibbs", number, loss)
         stop = progress.report("gibbs", number, schedule.n_iter, loss, loss)
         if schedule.keeps(number) or (stop and store.n == 0):
             store.add(now.scaled(unit, -middle / unit), chain.noise_precision / unit**2)
         if stop:
             break
     return store.samples()
+
+
+def _centre_and_scale(y: Floats, weight: Floats | None, dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return mean and standard deviation, the latter such that its square and its inverse's are moderate numbers."""
+    middle = float(np.average(y, weights=weight))
+    with np.errstate(over="ignore"):
+        deviation = float(np.sqrt(np.average((y - middle) ** 2, weights=weight)))
+    largest = float(np.finfo(dtype).max) ** 0.4
+    if not deviation < largest:
+        raise ValueError(f"gibbs: the targets' standard deviation is {deviation:.3g}, too large; scale the targets.")
+    return middle, max(deviation, 1 / largest)  # of constant targets the deviation is 0, but for rounding
 
 
 def side_by_side(samples: Samples) -> Floats:

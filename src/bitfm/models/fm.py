@@ -51,7 +51,8 @@ class FM(FeatureModel):
     linear_regularization : float or mapping, optional
         λ of the weights; by default 5 (als) or 0.002 (sgd). Gibbs draws its own.
     init_scale : float, optional
-        Standard deviation of the factors at the start; by default 0.1, or 0.02 (gibbs).
+        Standard deviation of the factors at the start; by default 0.1, or 0.02 (gibbs, which scales the targets to
+        variance 1).
     learning_rate : float, default 0.01
         Step of ``"sgd"``.
     interactions : {"all", "cross"}, default "all"
