@@ -62,3 +62,41 @@ def test_numbers_that_overflow_are_refused(shop, dtype):
     with pytest.raises(ValueError, match="overflow"), np.errstate(all="ignore"):
         model.set_params(init_scale=1.0).fit(huge, y)
     assert not hasattr(model, "samples_")
+
+
+# What occurs, and what does not
+
+
+def test_a_weight_is_the_interaction_so_many_times(shop):
+    X, y = shop
+    weight = np.random.default_rng(0).integers(0, 4, 500)
+    weight[X.blocks["user"].rows == 3] = 0  # as if the user were not there
+    repeated = np.repeat(np.arange(500), weight)
+    for interactions in ("all", "cross"):
+        model = FM(rank=3, solver="gibbs", n_iter=12, n_samples=4, interactions=interactions)
+        expected = model.fit(X[repeated], y[repeated]).predict(X, return_std=True)
+        scores, std = model.fit(X, np.where(weight, y, 1e6), weight).predict(X, return_std=True)
+        np.testing.assert_allclose(scores, expected[0], atol=1e-6)
+        np.testing.assert_allclose(std, expected[1], atol=1e-6)
+
+
+def test_features_that_never_occur_stay_at_the_mean_of_their_field(shop):
+    X, y = shop
+    absent = X.blocks["user"].rows == 3
+    model = FM(rank=3, solver="gibbs", n_iter=20, n_samples=10).fit(X[~absent], y[~absent])
+    other = np.delete(np.arange(30), 3)
+    assert np.abs(model.weights_[3] - model.weights_[other].mean()) < 0.5 * model.weights_[other].std()
+    spread = model.samples_.factors.std(axis=0)
+    assert (spread[3] < np.median(spread[other], axis=0)).all()
+
+
+def test_a_field_that_never_occurs_has_no_say(shop):
+    X, y = shop
+    item = X.blocks["item"]
+    tags = Block(item.rows, dict(item.tables) | {"tags": np.zeros((20, 3))})
+    model = FM(rank=3, solver="gibbs", n_iter=5).fit(Blocks(user=X.blocks["user"], item=tags), y)
+    np.testing.assert_array_equal(model.samples_.weights[:, -3:], 0)
+    np.testing.assert_array_equal(model.samples_.factors[:, -3:], 0)
+    tagged = Block(item.rows, dict(item.tables) | {"tags": np.ones((20, 3))})
+    given = Blocks(user=X.blocks["user"], item=tagged)
+    np.testing.assert_array_equal(model.predict(given), model.predict(Blocks(user=X.blocks["user"], item=tags)))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.blocks import Blocks
+from bitfm.data.blocks import Blocks, FieldSpan
 from bitfm.models._base import Floats, check_finite, counted
 from bitfm.models._native import make_trainer
 from bitfm.models._parameters import Parameters
@@ -65,7 +65,8 @@ def draw_samples(
     now = start.scaled(1 / unit, middle) if resume else Parameters(0.0, start.weights, start.factors)
     trainer = make_trainer(blocks, (y - middle) / unit, sample_weight, cross=cross)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
-    chain = GibbsChain(trainer, blocks, mass, rng, n_threads)
+    seen = (blocks if sample_weight is None else blocks[sample_weight > 0]).occurring()
+    chain = GibbsChain(trainer, blocks.fields, seen, mass, rng, n_threads)
     if not resume:
         now.bias = chain.start(now.bias, now.weights)
     store = _Store(schedule.n_kept, now.factors.shape, blocks.dtype)
@@ -128,6 +129,8 @@ class _Prior:
 
     def draw(self, values: Floats, fields: list[npt.NDArray[np.intp]], rng: np.random.Generator) -> None:
         for f, features in enumerate(fields):
+            if not len(features):
+                continue  # nothing to learn from, and 0 is what the mean's draws would average to
             v, n, mean = values[features].astype(np.float64), len(features), self.mean[f]
             rate = _RATE + ((v - mean) ** 2).sum(axis=0) + _MEAN_WEIGHT * mean**2
             self.precision[f] = rng.gamma((_SHAPE + n + 1) / 2, 2 / rate)
@@ -146,9 +149,16 @@ class GibbsChain:
     parameters at once, factors would first take over what weights explain, and give it back only slowly.
     """
 
-    def __init__(self, trainer: Any, blocks: Blocks, mass: float, rng: np.random.Generator, n_threads: int) -> None:
-        seen = blocks.occurring()
-        self._fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
+    def __init__(
+        self,
+        trainer: Any,
+        fields: tuple[FieldSpan, ...],
+        seen: npt.NDArray[np.bool_],
+        mass: float,
+        rng: np.random.Generator,
+        n_threads: int,
+    ) -> None:
+        self._fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in fields]
         self._trainer, self._mass, self._rng, self._threads = trainer, mass, rng, n_threads
         self._of_weights = _Prior((len(self._fields),))
         self._steps = 0
