@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from bitfm import FM, Block, Blocks
+from bitfm.models._gibbs import side_by_side
 
 
 def ratings(n=3000, n_users=60, n_items=50, noise=0.5, seed=0):
@@ -100,3 +104,25 @@ def test_a_field_that_never_occurs_has_no_say(shop):
     tagged = Block(item.rows, dict(item.tables) | {"tags": np.ones((20, 3))})
     given = Blocks(user=X.blocks["user"], item=tagged)
     np.testing.assert_array_equal(model.predict(given), model.predict(Blocks(user=X.blocks["user"], item=tags)))
+
+
+# The draws
+
+
+def test_the_draws_lie_side_by_side_and_predict_copies_none(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4).fit(X, y)
+    stopped = FM(rank=3, solver="gibbs", n_iter=9, n_samples=9, thin=1).fit(X, y, callback=lambda i: i.number == 4)
+    for one in (model, stopped, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert one.samples_.factors.shape == (4, X.n_features, 3)
+        assert np.shares_memory(side_by_side(one.samples_), one.samples_.factors)
+        np.testing.assert_array_equal(one.factors_, one.samples_.factors[-1])
+        expected = (model if one is not stopped else stopped).predict(X)
+        np.testing.assert_array_equal(one.predict(X), expected)
+    assert np.shares_memory(model.factors_, model.samples_.factors)
+
+
+def test_more_numbers_than_the_core_takes_are_refused(shop):
+    model = FM(rank=4096, solver="gibbs", n_iter=600, n_samples=300)
+    with pytest.raises(ValueError, match=r"n_samples: 300 draws of rank 4096 are 1228800.*keep fewer"):
+        model.fit(*shop)

@@ -13,7 +13,9 @@ from bitfm.models._native import make_trainer
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
 
-__all__ = ["Samples", "Schedule", "draw_samples", "side_by_side"]
+__all__ = ["MOST_NUMBERS", "Samples", "Schedule", "by_feature", "draw_samples", "from_features", "side_by_side"]
+
+MOST_NUMBERS = 2**20  # that the core takes of a feature: samples × rank
 
 _REFRESH = 10  # steps after which residuals are computed anew, so that rounding cannot build up
 _LINEAR_STEPS = 10
@@ -22,12 +24,34 @@ _SHAPE = _RATE = _MEAN_WEIGHT = 1.0
 
 
 class Samples(NamedTuple):
-    """Draws from the posterior of a factorization machine, the sample being the first axis of every array."""
+    """Draws from the posterior of a factorization machine: ``samples_`` of an `FM` fitted by Gibbs sampling.
+
+    Attributes
+    ----------
+    biases : array of float64, one a sample
+    weights : array, samples × features
+    factors : array, samples × features × rank
+    noise_precisions : array of float64, one a sample
+        1 / the variance of a target given its score.
+
+    Examples
+    --------
+    >>> from bitfm import FM
+    >>> from bitfm.data import make_bookshop
+    >>> shop = make_bookshop(200, 100, 4000)
+    >>> model = FM(rank=8, solver="gibbs", n_iter=20, n_samples=5).fit(shop.blocks(), shop.ratings["rating"])
+    >>> model.samples_.factors.shape == (5, model.n_features_in_, 8)
+    True
+    """
 
     biases: npt.NDArray[np.float64]
-    weights: Floats  # samples × features
-    factors: Floats  # samples × features × rank
-    noise_precisions: npt.NDArray[np.float64]  # τ: 1 / the variance of a target given its score
+    weights: Floats
+    factors: Floats
+    noise_precisions: npt.NDArray[np.float64]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # NumPy pickles by the order of axes; what lies side by side must come back so.
+        return from_features, (self.biases, self.weights, by_feature(self), self.noise_precisions)
 
 
 class Schedule(NamedTuple):
@@ -93,10 +117,20 @@ def _centre_and_scale(y: Floats, weight: Floats | None, dtype: np.dtype[Any]) ->
     return middle, max(deviation, 1 / largest)  # of constant targets the deviation is 0, but for rounding
 
 
+def by_feature(samples: Samples) -> Floats:
+    """Return the factors as they lie in memory, features × samples × rank; nothing is copied."""
+    return np.ascontiguousarray(samples.factors.transpose(1, 0, 2))
+
+
+def from_features(biases: Floats, weights: Floats, factors: Floats, noise_precisions: Floats) -> Samples:
+    """Return samples whose factors are given as they lie in memory, features × samples × rank."""
+    return Samples(biases, weights, factors.transpose(1, 0, 2), noise_precisions)
+
+
 def side_by_side(samples: Samples) -> Floats:
-    """Return the samples' factors as one matrix, features × (samples · rank), without copying where they lie so."""
+    """Return the factors of all samples as one matrix, features × (samples · rank); nothing is copied."""
     n, features, rank = samples.factors.shape
-    return np.ascontiguousarray(samples.factors.transpose(1, 0, 2).reshape(features, n * rank))
+    return by_feature(samples).reshape(features, n * rank)
 
 
 class _Store:
@@ -116,9 +150,9 @@ class _Store:
         self.n += 1
 
     def samples(self) -> Samples:
-        kept = slice(self.n)
-        factors = self._factors[:, kept].transpose(1, 0, 2)
-        return Samples(self._biases[kept], self._weights[kept], factors, self._precisions[kept])
+        kept = slice(self.n)  # fewer than there is room for if the fit was stopped
+        factors = np.ascontiguousarray(self._factors[:, kept])
+        return from_features(self._biases[kept], self._weights[kept], factors, self._precisions[kept])
 
 
 class _Prior:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, counted, thread_count
-from bitfm.models._gibbs import Samples, Schedule, draw_samples, side_by_side
+from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, side_by_side
 from bitfm.models._native import make_design, make_trainer, split_one_hot
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
@@ -327,8 +327,14 @@ class FM(FeatureModel):
         progress: Progress,
         resume: bool,
     ) -> None:
+        schedule = Schedule(settings.n_iter, self.n_samples, self.thin)
+        if schedule.n_kept * settings.rank > MOST_NUMBERS:
+            raise ValueError(
+                f"n_samples: {schedule.n_kept} draws of rank {settings.rank} are {schedule.n_kept * settings.rank} "
+                f"numbers a feature, but {MOST_NUMBERS} is the most; keep fewer draws."
+            )
         self.samples_ = draw_samples(
-            blocks, y, sample_weight, start, Schedule(settings.n_iter, self.n_samples, self.thin), rng,
+            blocks, y, sample_weight, start, schedule, rng,
             cross=self.interactions == "cross", resume=resume, n_threads=settings.threads, progress=progress,
         )  # fmt: skip
         self.bias_ = float(self.samples_.biases.mean())
