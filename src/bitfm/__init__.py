@@ -13,6 +13,7 @@ from bitfm.models import (
     FeatureShare,
     Iteration,
     PairShare,
+    Samples,
 )
 from bitfm.models._saving import load
 
@@ -33,6 +34,7 @@ __all__ = [
     "Iteration",
     "ModelFileError",
     "PairShare",
+    "Samples",
     "__version__",
     "load",
 ]

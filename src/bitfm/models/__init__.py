@@ -1,6 +1,7 @@
 """The models."""
 
 from bitfm.models._explain import Explanation, FeatureShare, PairShare
+from bitfm.models._gibbs import Samples
 from bitfm.models._progress import Callback, Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
@@ -15,4 +16,5 @@ __all__ = [
     "FeatureShare",
     "Iteration",
     "PairShare",
+    "Samples",
 ]
