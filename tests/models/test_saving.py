@@ -293,6 +293,8 @@ WRONG = {
     "random_state": ["x", 1.5, [], {}],
     "early_stopping": ["x", [], None],
     "patience": ["x", None],
+    "n_samples": ["x", 1.5, None, []],
+    "thin": ["x", 1.5, None],
 }
 KNOWN = {"unknown", "fit", "__class__", "self"}
 

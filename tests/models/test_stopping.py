@@ -15,7 +15,13 @@ from sklearn.base import clone
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, Iteration
 from problems import random_blocks
 
-STAGES = {"BiasModel": ["weights"], "als": ["als"], "sgd": ["sgd"], "DiscreteFM": ["relaxed", "codes"]}
+STAGES = {
+    "BiasModel": ["weights"],
+    "als": ["als"],
+    "sgd": ["sgd"],
+    "gibbs": ["gibbs"],
+    "DiscreteFM": ["relaxed", "codes"],
+}
 
 
 def stages_of(model):

@@ -17,6 +17,7 @@ from bitfm import modelfile
 from bitfm.data.blocks import FieldSpan
 from bitfm.errors import ModelFileError
 from bitfm.models._base import FeatureModel
+from bitfm.models._gibbs import MOST_NUMBERS, Samples, by_feature, from_features
 from bitfm.models._progress import Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
@@ -26,6 +27,7 @@ __all__ = ["load"]
 
 _KINDS: dict[str, type[FeatureModel]] = {kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM)}
 _REALS = (np.dtype(np.float32), np.dtype(np.float64))
+_OF_SAMPLES = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
 
 
 def save_model(model: FeatureModel, path: Path) -> None:
@@ -36,7 +38,11 @@ def save_model(model: FeatureModel, path: Path) -> None:
         raise TypeError(f"save: {kind} is not one of bitfm's own models ({', '.join(_KINDS)}).")
     _check_shape(model)
     tensors = {"bias": np.array(model.bias_, np.float64), "weights": np.asarray(model.weights_)}
-    if isinstance(model, FM):
+    if isinstance(model, FM) and hasattr(model, "samples_"):  # factors_ is one of them
+        biases, weights, _, precisions = model.samples_
+        of_samples = (biases, weights, by_feature(model.samples_), precisions)
+        tensors |= dict(zip(_OF_SAMPLES, of_samples, strict=True))
+    elif isinstance(model, FM):
         tensors["factors"] = np.asarray(model.factors_)
     elif isinstance(model, DiscreteFM):
         tensors["codes"], tensors["gains"] = np.asarray(model.codes_), np.asarray(model.gains_)
@@ -114,8 +120,13 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
     expected = {"bias", "weights"}
     if isinstance(model, FM):
         _check_setting(settings, "rank", 1, 4096)
-        model.factors_ = _tensor(tensors, "factors", (n, model.rank), _REALS)
-        expected |= {"factors"}
+        if any(name in tensors for name in _OF_SAMPLES):
+            model.samples_ = _samples(tensors, n, model.rank)
+            model.factors_ = model.samples_.factors[-1]
+            expected |= set(_OF_SAMPLES)
+        else:
+            model.factors_ = _tensor(tensors, "factors", (n, model.rank), _REALS)
+            expected |= {"factors"}
     elif isinstance(model, DiscreteFM):
         _check_setting(settings, "bits", 8, 512)
         if model.bits % 8:
@@ -192,6 +203,23 @@ def _tensor(tensors: Any, name: str, shape: tuple[int, ...], dtypes: tuple[np.dt
         wanted = " or ".join(str(d) for d in dtypes)
         raise ModelFileError(f"has {name!r} as {array.dtype} {array.shape}, expected {wanted} {shape}")
     return array
+
+
+def _samples(tensors: Any, n: int, rank: int) -> Samples:
+    """Return the draws of a Gibbs sampler: as many as the factors hold."""
+    shape: tuple[int, ...] = tensors["sample_factors"].shape if "sample_factors" in tensors else ()
+    count = shape[1] if len(shape) == 3 else 1
+    if not 1 <= count <= MOST_NUMBERS // rank:
+        raise ModelFileError(f"has 'sample_factors' of {count} samples, expected 1 to {MOST_NUMBERS // rank}")
+    factors = _tensor(tensors, "sample_factors", (n, count, rank), _REALS)
+    biases = _tensor(tensors, "sample_biases", (count,), _REALS[1:])
+    weights = _tensor(tensors, "sample_weights", (count, n), _REALS)
+    precisions = _tensor(tensors, "noise_precisions", (count,), _REALS[1:])
+    if not np.isfinite(biases).all():
+        raise ModelFileError("has 'sample_biases' that are not numbers")
+    if not ((precisions > 0) & np.isfinite(precisions)).all():
+        raise ModelFileError("has 'noise_precisions' that are not positive numbers")
+    return from_features(biases, weights, factors, precisions)
 
 
 def _fields(items: list[Any]) -> tuple[FieldSpan, ...]:
