@@ -21,6 +21,7 @@ MODELS = {
     "BiasModel": BiasModel(max_iter=3),
     "FM-als": FM(rank=10, n_iter=2),
     "FM-sgd": FM(rank=10, solver="sgd", n_iter=2),
+    "FM-gibbs": FM(rank=10, solver="gibbs", n_iter=3, n_samples=2, thin=1),
     "DiscreteFM": DiscreteFM(bits=16, max_iter=2),
     "DiscreteFM-wide": DiscreteFM(bits=72, max_iter=1, init="random"),
 }
@@ -72,6 +73,8 @@ def digest(model, X):
     for name in ("weights_", "factors_", "codes_", "gains_", "delegate_"):
         if hasattr(model, name):
             seen.update(np.ascontiguousarray(getattr(model, name)).tobytes())
+    for array in getattr(model, "samples_", ()):
+        seen.update(np.ascontiguousarray(array).tobytes())
     seen.update(repr((model.bias_, [(h.objective, h.loss, h.flips) for h in model.history_])).encode())
     seen.update(model.predict(X).tobytes())
     return seen.hexdigest()
@@ -120,7 +123,7 @@ def test_any_instruction_set_gives_the_same_bytes(problems, on_one_thread, name,
         _core.use_isa(before)
 
 
-@pytest.mark.parametrize("name", ["FM-als", "FM-sgd", "DiscreteFM"])
+@pytest.mark.parametrize("name", ["FM-als", "FM-sgd", "FM-gibbs", "DiscreteFM"])
 def test_seeds_matter_and_generators_count_as_seeds(problems, name):
     X, y = problems["bare_ids"]
     digests = [digest(make(name, random_state=seed).fit(X, y), X) for seed in (0, 1, np.random.RandomState(1))]
@@ -132,7 +135,7 @@ def test_seeds_matter_and_generators_count_as_seeds(problems, name):
 def test_weighted_fits_are_repeatable_too(problems):
     X, y = problems["shared_rows"]
     weight = np.random.default_rng(0).random(len(y))
-    for name in ("BiasModel", "FM-als", "FM-sgd"):
+    for name in ("BiasModel", "FM-als", "FM-sgd", "FM-gibbs"):
         assert len({digest(make(name, n_jobs=n).fit(X, y, weight), X) for n in (1, 3)}) == 1
 
 
@@ -181,7 +184,7 @@ def _child(queue, name, X, y):
     queue.put(digest(make(name, n_jobs=2).fit(X, y), X))
 
 
-@pytest.mark.parametrize("name", ["BiasModel", "FM-als", "FM-sgd", "DiscreteFM"])
+@pytest.mark.parametrize("name", ["BiasModel", "FM-als", "FM-sgd", "FM-gibbs", "DiscreteFM"])
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_can_fit_after_its_parent_has(problems, name):

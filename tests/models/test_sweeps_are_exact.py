@@ -137,6 +137,7 @@ def test_every_instruction_set_rounds_alike(isa, kind, wide):
             for _ in range(3):
                 trainer.sweep_weights(0.0, w, np.ones(len(X.fields)), True, 1)
                 trainer.sweep_factors(V, np.ones(len(X.fields)), None, 0.0, 1)
+                trainer.draw_factors(V, np.ones((len(X.fields), 12)), np.ones((len(X.fields), 12)), 2.0, 7, 1)
             order = rng.permutation(len(X)).astype(np.int32)
             ridge = np.full(len(X.fields), 0.01)
             trainer.sweep_sgd(0.0, w, V, ridge, ridge, 0.01, order)
