@@ -8,9 +8,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 from bitfm import FM, Block, Blocks
-from bitfm.models._gibbs import side_by_side
+from bitfm.models._gibbs import _Prior, side_by_side
+from problems import float64, scores
 
 
 def ratings(n=3000, n_users=60, n_items=50, noise=0.5, seed=0):
@@ -36,20 +38,20 @@ def test_the_units_of_the_targets_do_not_matter(shop, dtype):
     model = FM(rank=4, solver="gibbs", n_iter=15, n_samples=5)
     expected, spread = model.fit(X, y).predict(X, return_std=True)
     for scale, shift in ((1e-9, 0.0), (1e-3, 5.0), (-1.0, 0.0), (1e4, -1e4), (1e9, 0.0)):
-        scores, std = model.fit(X, y * scale + shift).predict(X, return_std=True)
+        got, std = model.fit(X, y * scale + shift).predict(X, return_std=True)
         tolerance = 1e-3 if dtype == np.float32 else 1e-6
         if scale > 0:  # the same chain; a mirrored one is another
-            np.testing.assert_allclose((scores - shift) / scale, expected, atol=tolerance)
+            np.testing.assert_allclose((got - shift) / scale, expected, atol=tolerance)
             np.testing.assert_allclose(std / scale, spread, rtol=tolerance)
-        assert rmse((scores - shift) / scale, y) < 1.1 * rmse(expected, y)
+        assert rmse((got - shift) / scale, y) < 1.1 * rmse(expected, y)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [0.0, 0.1, -3.5, 1e6])
 def test_constant_targets_are_predicted_for_sure(shop, value, dtype):
     X, y = shop[0].to_csr().astype(dtype), np.full(500, value)
-    scores, std = FM(rank=3, solver="gibbs", n_iter=5).fit(X, y).predict(X, return_std=True)
-    np.testing.assert_allclose(scores, value, rtol=1e-6, atol=1e-12)
+    got, std = FM(rank=3, solver="gibbs", n_iter=5).fit(X, y).predict(X, return_std=True)
+    np.testing.assert_allclose(got, value, rtol=1e-6, atol=1e-12)
     assert (std <= 1e-6 * abs(value) + 1e-12).all()
 
 
@@ -79,8 +81,8 @@ def test_a_weight_is_the_interaction_so_many_times(shop):
     for interactions in ("all", "cross"):
         model = FM(rank=3, solver="gibbs", n_iter=12, n_samples=4, interactions=interactions)
         expected = model.fit(X[repeated], y[repeated]).predict(X, return_std=True)
-        scores, std = model.fit(X, np.where(weight, y, 1e6), weight).predict(X, return_std=True)
-        np.testing.assert_allclose(scores, expected[0], atol=1e-6)
+        got, std = model.fit(X, np.where(weight, y, 1e6), weight).predict(X, return_std=True)
+        np.testing.assert_allclose(got, expected[0], atol=1e-6)
         np.testing.assert_allclose(std, expected[1], atol=1e-6)
 
 
@@ -126,3 +128,151 @@ def test_more_numbers_than_the_core_takes_are_refused(shop):
     model = FM(rank=4096, solver="gibbs", n_iter=600, n_samples=300)
     with pytest.raises(ValueError, match=r"n_samples: 300 draws of rank 4096 are 1228800.*keep fewer"):
         model.fit(*shop)
+
+
+@pytest.mark.parametrize("interactions", ["all", "cross"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_predictions_are_the_mean_over_the_draws_and_spread_with_them(shop, interactions, dtype):
+    X, y = shop
+    X = Blocks.from_matrix(X.to_csr().astype(dtype), {"user": 31, "item": 32})
+    model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4, interactions=interactions).fit(X, y)
+    draws = model.samples_
+    assert (draws.biases.dtype, draws.weights.dtype, draws.factors.dtype) == (np.float64, dtype, dtype)
+    each = [scores(X, b, w, V, interactions == "cross") for b, w, V in zip(*draws[:3], strict=True)]
+    got, std = model.predict(X, return_std=True)
+    atol = 1e-4 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(model.predict(X), np.mean(each, axis=0), atol=atol)
+    np.testing.assert_allclose(got, np.mean(each, axis=0), atol=atol)
+    np.testing.assert_allclose(std**2, np.var(each, axis=0) + np.mean(1 / draws.noise_precisions), rtol=100 * atol)
+    np.testing.assert_allclose(model.weights_, draws.weights.mean(axis=0), atol=atol)
+    assert model.bias_ == pytest.approx(draws.biases.mean())
+    for none in (X[:0], X.to_csr()[:0]):
+        assert [a.shape for a in model.predict(none, return_std=True)] == [(0,), (0,)]
+
+
+def same(a, b):
+    return all((x == y).all() for x, y in zip(a, b, strict=True))
+
+
+def test_the_draws_kept_are_the_last_of_the_chain_some_sweeps_apart(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", thin=1, n_samples=100)
+    whole = model.set_params(n_iter=20).fit(X, y).samples_
+    assert len(whole.biases) == 20
+    for n_iter, n_samples, thin, kept in (
+        (20, 3, 1, [17, 18, 19]),
+        (12, 3, 2, [7, 9, 11]),
+        (12, 100, 5, [1, 6, 11]),
+        (12, 2, 5, [6, 11]),
+        (3, 2, 3, [2]),
+        (1, 30, 2, [0]),
+    ):
+        draws = model.set_params(n_iter=n_iter, n_samples=n_samples, thin=thin).fit(X, y).samples_
+        assert same(draws, [array[kept] for array in whole])
+    assert not same(whole, model.set_params(n_iter=20, n_samples=20, thin=1, random_state=1).fit(X, y).samples_)
+    assert len(FM(rank=2, solver="gibbs").fit(X, y).samples_.biases) == 30
+
+
+def test_a_fit_that_is_stopped_keeps_what_it_has_drawn(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=20, thin=1, n_samples=20)
+    whole = model.fit(X, y).samples_
+    model.set_params(n_samples=5, thin=2)  # the draws after sweeps 12, 14, ...
+    for stop, kept in ((1, [0]), (7, [6]), (12, [11]), (13, [11]), (15, [11, 13]), (20, [11, 13, 15, 17, 19])):
+        model.fit(X, y, callback=lambda step, stop=stop: step.number == stop)
+        assert model.n_iter_ == stop
+        assert same(model.samples_, [array[kept] for array in whole])
+
+
+# Going on
+
+
+def test_a_warm_start_goes_on_from_the_last_draw(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=30, n_samples=10, warm_start=True)
+    losses = [step.loss for step in model.fit(X, y).history_]
+    last = model.samples_.factors[-1].copy()
+    settled = np.mean(losses[-10:])
+    model.set_params(n_iter=1, n_samples=1).fit(X, y)
+    assert 0.7 * settled < model.history_[0].loss < 1.3 * settled < 0.8 * losses[0]
+    assert np.corrcoef(model.samples_.factors.ravel(), last.ravel())[0, 1] > 0.5
+    cold = FM(rank=3, solver="gibbs", n_iter=1).fit(X, y)
+    assert cold.history_[0].loss == losses[0]
+
+
+def test_a_chain_may_go_on_from_another_solver_and_another_from_a_chain(shop):
+    X, y = shop
+    model = FM(rank=3, n_iter=20, warm_start=True).fit(X, y)
+    best = model.history_[-1].loss
+    model.set_params(solver="gibbs", n_iter=1).fit(X, y)
+    assert model.history_[0].loss < 2 * best
+    objective = model.set_params(solver="als").fit(X, y).history_[0].objective
+    assert objective < FM(rank=3, n_iter=1).fit(X, y).history_[0].objective
+    np.testing.assert_allclose(model.predict(X), scores(X, model.bias_, model.weights_, model.factors_), atol=1e-6)
+
+
+def test_another_solver_drops_the_draws(shop):
+    X, y = shop
+    for solver, again in (("als", FM.fit), ("sgd", FM.fit), ("als", FM.partial_fit), ("sgd", FM.partial_fit)):
+        model = FM(rank=3, solver="gibbs", n_iter=3).fit(X, y)
+        again(model.set_params(solver=solver), X, y)
+        assert not hasattr(model, "samples_")
+        with pytest.raises(ValueError, match=rf"return_std needs draws.*gibbs.*'{solver}'"):
+            model.predict(X, return_std=True)
+
+
+def test_what_sampling_cannot_do_is_refused_and_says_so(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=3)
+    with pytest.raises(ValueError, match=r"partial_fit: gibbs.*warm_start=True"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"early_stopping: gibbs.*turn it off"):
+        model.set_params(early_stopping=True).fit(X, y)
+    assert not hasattr(model, "factors_")
+    with pytest.raises(NotFittedError):
+        model.predict(X, return_std=True)
+
+
+# The posterior
+
+
+def test_priors_are_drawn_from_their_posterior():
+    """Given values v, λ is Gamma((1 + n) / 2, rate / 2) and μ a t-distribution around Σ v / (n + 1)."""
+    rng = np.random.default_rng(0)
+    v, draws = np.array([[0.5, 3.0], [1.5, -1.0], [0.7, 2.0], [9.0, 9.0]]), 10_000
+    prior, seen = _Prior((1, 2)), []
+    for _ in range(draws):
+        prior.draw(v, [np.arange(3)], rng)
+        seen.append((prior.precision[0].copy(), prior.mean[0].copy()))
+    precision, mean = np.array(seen).transpose(1, 0, 2)
+    n, average, total = 3, v[:3].mean(axis=0), v[:3].sum(axis=0)
+    rate = 1 + ((v[:3] - average) ** 2).sum(axis=0) + n * average**2 / (n + 1)
+    np.testing.assert_allclose(precision.mean(axis=0), (1 + n) / rate, rtol=0.03)
+    np.testing.assert_allclose(precision.std(axis=0), np.sqrt(2 * (1 + n)) / rate, rtol=0.05)
+    np.testing.assert_allclose(mean.mean(axis=0), total / (n + 1), atol=0.03)
+    np.testing.assert_allclose(mean.var(axis=0), rate / (n - 1) / (n + 1), rtol=0.15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_recovers_the_truth_better_than_als_and_knows_how_well(dtype):
+    X, y, truth = ratings()
+    X = X if dtype == np.float32 else float64(X)
+    train = np.random.default_rng(1).random(len(y)) < 0.7
+    model = FM(rank=3, solver="gibbs").fit(X[train], y[train])
+    assert model.factors_.dtype == dtype
+    got, std = model.predict(X[~train], return_std=True)
+    error = y[~train] - got
+    als = FM(rank=3).fit(X[train], y[train]).predict(X[~train])
+    assert rmse(got, truth[~train]) < 0.6 * rmse(als, truth[~train])
+    assert rmse(got, truth[~train]) < 0.35 < 0.8 < truth.std()
+    assert np.mean(1 / model.samples_.noise_precisions) == pytest.approx(0.5**2, rel=0.1)
+    assert np.mean(np.abs(error) < std) == pytest.approx(0.683, abs=0.04)
+    assert np.mean(np.abs(error) < 2 * std) == pytest.approx(0.954, abs=0.02)
+
+
+def test_it_is_less_sure_where_it_has_seen_less():
+    X, y, _ = ratings(n=1500)
+    rare = np.flatnonzero(X.blocks["user"].rows == 7)[3:]
+    kept = np.delete(np.arange(1500), rare)
+    _, std = FM(rank=4, solver="gibbs").fit(X[kept], y[kept]).predict(X, return_std=True)
+    assert np.median(std[rare]) > 1.2 * np.median(std[kept])
