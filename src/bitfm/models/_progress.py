@@ -17,7 +17,7 @@ class Iteration:
     Attributes
     ----------
     stage : str
-        What ran: ``"als"``, ``"sgd"``, ``"relaxed"``, ``"codes"`` or ``"weights"``.
+        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``.
     number : int
         The iteration within its stage, from 1.
     total : int
@@ -25,7 +25,7 @@ class Iteration:
     loss : float
         Σ weight × error², in the units the solver works in.
     objective : float
-        The loss with its penalties: what the solver lowers.
+        The loss with its penalties: what the solver lowers. Gibbs lowers nothing; it reports the loss of the draw.
     flips : int
         Bits that changed; 0 where there are none.
     validation : float
