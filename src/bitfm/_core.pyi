@@ -28,7 +28,12 @@ class Trainer32:
         self, bias: float, weights: NDArray[np.float32], factors: NDArray[np.float32], n_threads: int
     ) -> None: ...
     def reset_codes(
-        self, bias: float, weights: NDArray[np.float32], codes: NDArray[np.uint8], n_threads: int
+        self,
+        bias: float,
+        weights: NDArray[np.float32],
+        codes: NDArray[np.uint8],
+        gains: NDArray[np.float32] | None,
+        n_threads: int,
     ) -> None: ...
     def loss(self, n_threads: int) -> float: ...
     def sweep_weights(
@@ -105,7 +110,12 @@ class Trainer64:
         self, bias: float, weights: NDArray[np.float64], factors: NDArray[np.float64], n_threads: int
     ) -> None: ...
     def reset_codes(
-        self, bias: float, weights: NDArray[np.float64], codes: NDArray[np.uint8], n_threads: int
+        self,
+        bias: float,
+        weights: NDArray[np.float64],
+        codes: NDArray[np.uint8],
+        gains: NDArray[np.float32] | None,
+        n_threads: int,
     ) -> None: ...
     def loss(self, n_threads: int) -> float: ...
     def sweep_weights(
@@ -187,6 +197,25 @@ def map_features(
     out: NDArray[np.float32],
     n_threads: int,
 ) -> None: ...
+def anchor_field(
+    codes: NDArray[np.uint8],
+    gains: NDArray[np.float32],
+    error: NDArray[np.float32],
+    hessian: NDArray[np.float32],
+    row_weight: NDArray[np.float32],
+    start: NDArray[np.int64] | None,
+    rows: NDArray[np.int32] | None,
+    values: NDArray[np.float32] | None,
+    passes: int,
+    n_threads: int,
+) -> int: ...
+def anchor_pairs(
+    codes: NDArray[np.uint8],
+    gains: NDArray[np.float32],
+    factors: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    passes: int,
+) -> int: ...
 
 class LibfmError(ValueError): ...
 

@@ -299,7 +299,7 @@ def test_a_design_without_blocks_is_refused_and_one_without_interactions_is_not(
     assert _core.predict_reals(d, 0.0, np.zeros(2, real), np.zeros((2, 3), real), False, 2).shape == (0,)
     t = train(d, none, None, False)
     codes = np.zeros((2, 1), np.uint8)
-    t.reset_codes(0.0, np.zeros(2, real), codes, 2)
+    t.reset_codes(0.0, np.zeros(2, real), codes, None, 2)
     t.sweep_codes(codes, np.zeros((2, 8), np.float32), 1.0, 1, 2)
     t.sweep_factors(np.zeros((2, 3), real), np.ones(1), None, 0.0, 2)
     t.draw_factors(np.zeros((2, 3), real), np.ones((1, 3)), np.ones((1, 3)), 1.0, 7, 2)
@@ -360,7 +360,10 @@ def methods(real, t):
     ridge, order = np.ones(3), np.arange(N, dtype=np.int32)
     return {
         "reset_reals": (t.reset_reals, {"bias": 0.0, "weights": weights, "factors": factors, "n_threads": 1}),
-        "reset_codes": (t.reset_codes, {"bias": 0.0, "weights": weights, "codes": codes, "n_threads": 1}),
+        "reset_codes": (
+            t.reset_codes,
+            {"bias": 0.0, "weights": weights, "codes": codes, "gains": None, "n_threads": 1},
+        ),
         "sweep_weights": (
             t.sweep_weights,
             {"bias": 0.0, "weights": weights, "ridge": ridge, "fit_bias": True, "n_threads": 1},

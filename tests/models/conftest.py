@@ -16,7 +16,7 @@ MODELS = {
     "FM-als": FM(rank=5, n_iter=6),
     "FM-sgd": FM(rank=5, solver="sgd", n_iter=6),
     "FM-gibbs": FM(rank=5, solver="gibbs", n_iter=8, n_samples=3),
-    "DiscreteFM": DiscreteFM(bits=16, max_iter=6),
+    "DiscreteFM": DiscreteFM(objective="paper", bits=16, max_iter=6),
 }
 
 

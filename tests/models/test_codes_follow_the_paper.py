@@ -68,7 +68,7 @@ def test_a_sweep_equals_brute_force(kind, values, cross, seed):
     codes = pack_signs(B)
     # bare ids compute in float32: give brute force the same numbers
     y, weights = y.astype(dtype).astype(float), weights.astype(dtype)
-    trainer.reset_codes(bias, weights, codes, 1)
+    trainer.reset_codes(bias, weights, codes, None, 1)
     flips = trainer.sweep_codes(codes, D, beta, passes, 1)
     expected = brute_force_sweep(X, y, bias, weights.astype(float), B, D, beta, passes, cross, kind == "bare")
     np.testing.assert_array_equal(unpack_codes(codes), expected)
@@ -87,13 +87,13 @@ def test_a_tie_keeps_the_bit(kind):
     # Where a feature is alone and D is 0, every b̂ is 0.
     lonely = X[:0]
     trainer = make_trainer(lonely, np.zeros(0), None, cross=False)
-    trainer.reset_codes(0.0, np.zeros(n, X.dtype), codes, 1)
+    trainer.reset_codes(0.0, np.zeros(n, X.dtype), codes, None, 1)
     before = codes.copy()
     assert trainer.sweep_codes(codes, np.zeros((n, 8), np.float32), 1.0, 5, 1) == 0
     np.testing.assert_array_equal(codes, before)
     # Where the codes fit exactly, no flip can lower the loss.
     trainer = make_trainer(X, y, None, cross=False)
-    trainer.reset_codes(0.0, np.zeros(n, X.dtype), codes, 1)
+    trainer.reset_codes(0.0, np.zeros(n, X.dtype), codes, None, 1)
     assert trainer.sweep_codes(codes, np.zeros((n, 8), np.float32), 1.0, 5, 1) == 0
 
 
@@ -103,10 +103,10 @@ def test_a_reset_forgets_what_sweeps_have_left(kind):
     weights = weights.astype(X.dtype)
     trainer, fresh = (make_trainer(X, y, None, cross=False) for _ in range(2))
     codes = pack_signs(B)
-    trainer.reset_codes(0.0, weights, codes, 1)
+    trainer.reset_codes(0.0, weights, codes, None, 1)
     trainer.sweep_codes(codes.copy(), D, 1.0, 5, 1)
     for t in (trainer, fresh):
-        t.reset_codes(0.0, weights, codes, 1)
+        t.reset_codes(0.0, weights, codes, None, 1)
     assert trainer.loss(1) == fresh.loss(1)
     swept, swept_fresh = codes.copy(), codes.copy()
     trainer.sweep_codes(swept, D, 1.0, 5, 1)
@@ -134,7 +134,7 @@ def test_bare_ids_follow_discrete_collaborative_filtering(bits, scale):
     of_users, of_items = signs[:n_users], signs[n_users:]
     by_user = sp.csr_matrix((y, (u, i)), shape=(n_users, n_items))
     trainer = make_trainer(X, y, None, cross=False)
-    trainer.reset_codes(0.0, np.zeros(n_users + n_items, np.float32), codes, 1)
+    trainer.reset_codes(0.0, np.zeros(n_users + n_items, np.float32), codes, None, 1)
     for _ in range(3):
         flips = trainer.sweep_codes(codes, D, 10.0, 5, 2)
         expected = sweep_rows(of_users, of_items, by_user, D[:n_users], 10.0, 5)
@@ -161,7 +161,7 @@ def test_every_instruction_set_finds_the_same_codes(kind, isa):
             _core.use_isa(name)
             trainer = make_trainer(X, y, None, cross=False)
             codes = pack_signs(B)
-            trainer.reset_codes(0.2, weights.astype(X.dtype), codes, 1)
+            trainer.reset_codes(0.2, weights.astype(X.dtype), codes, None, 1)
             for _ in range(3):
                 trainer.sweep_codes(codes, D, 2.0, 5, 1)
             results.append((codes, trainer.loss(1)))
@@ -190,7 +190,7 @@ def test_long_rows_are_exact(isa):
     try:
         _core.use_isa(isa)
         trainer = make_trainer(random_bare(u, i, n_users, n_items), y, None, cross=False)
-        trainer.reset_codes(0.0, np.zeros(n_users + n_items, np.float32), codes, 2)
+        trainer.reset_codes(0.0, np.zeros(n_users + n_items, np.float32), codes, None, 2)
         trainer.sweep_codes(codes, D, 10.0, 5, 2)
     finally:
         _core.use_isa(used)

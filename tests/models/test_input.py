@@ -392,7 +392,7 @@ def test_other_fields_of_the_same_width_are_refused(model, shop):
 
 
 @pytest.mark.parametrize(
-    "model_of", [FM(rank=3, interactions="cross"), DiscreteFM(bits=8, interactions="cross")], ids=str
+    "model_of", [FM(rank=3, interactions="cross"), DiscreteFM(objective="paper", bits=8, interactions="cross")], ids=str
 )
 def test_pairs_across_blocks_need_the_blocks(shop, model_of):
     X, y = shop
@@ -414,7 +414,7 @@ REFUSED = {
         "thin": [0, -1, 2.5, "x", None],
         "regularization": [-1, np.nan, np.inf, "x", [1, 2]],
         "linear_regularization": [-1, np.nan, "x"],
-        "init_scale": [-0.1, np.nan, np.inf, "x"],
+        "init_scale": [-0.1, np.nan, np.inf, "x", None],
         "learning_rate": [0, -1, np.nan, np.inf, "x", None],
         "interactions": ["x", None, 1],
         "patience": [0, -1, 1.5, "x", None],
@@ -427,6 +427,7 @@ REFUSED = {
         "beta": [-1, np.nan, np.inf, "x", None],
         "init": ["x", None],
         "init_iter": [-1, 1.5, "x"],
+        "teacher": ["x", 3],
         "max_iter": [-1, 1.5, "x", None],
         "inner_iter": [0, -1, 1001, "x", None],
         "interactions": ["x", None],

@@ -37,7 +37,7 @@ def test_each_subproblem_lowers_the_papers_objective(kind, values, cross):
         e = y - scores(X, bias, w.astype(float), B, cross)
         return (e**2).sum() + alpha * (w.astype(float) ** 2).sum() - 2 * beta * (B * D).sum()
 
-    trainer.reset_codes(bias, w, codes, 1)
+    trainer.reset_codes(bias, w, codes, None, 1)
     trace = [objective()]
     for _ in range(6):
         trainer.sweep_codes(codes, D, beta, 5, 1)
@@ -54,7 +54,7 @@ def test_each_subproblem_lowers_the_papers_objective(kind, values, cross):
 @pytest.mark.parametrize("bits", [8, 64])
 def test_the_history_of_a_discrete_fit_falls_in_each_stage(bits):
     shop = make_bookshop(200, 100, 5000)
-    model = DiscreteFM(bits=bits, max_iter=8, tol=0).fit(shop.blocks(), shop.ratings["rating"])
+    model = DiscreteFM(objective="paper", bits=bits, max_iter=8, tol=0).fit(shop.blocks(), shop.ratings["rating"])
     for stage in ("relaxed", "codes"):
         objectives = [item.objective for item in model.history_ if item.stage == stage]
         assert len(objectives) > 2

@@ -22,8 +22,8 @@ MODELS = {
     "FM-als": FM(rank=10, n_iter=2),
     "FM-sgd": FM(rank=10, solver="sgd", n_iter=2),
     "FM-gibbs": FM(rank=10, solver="gibbs", n_iter=3, n_samples=2, thin=1),
-    "DiscreteFM": DiscreteFM(bits=16, max_iter=2),
-    "DiscreteFM-wide": DiscreteFM(bits=72, max_iter=1, init="random"),
+    "DiscreteFM": DiscreteFM(objective="paper", bits=16, max_iter=2),
+    "DiscreteFM-wide": DiscreteFM(objective="paper", bits=72, max_iter=1, init="random"),
 }
 MANY = 5500  # rows of a long column: more than two of the pieces that threads share
 
@@ -145,7 +145,7 @@ SCRIPT = """
 import numpy as np, bitfm
 from bitfm import _core
 X = np.random.default_rng(0).normal(size=(200, 5))
-model = bitfm.DiscreteFM(bits=16, max_iter=2, n_jobs=1).fit(X, X[:, 0])
+model = bitfm.DiscreteFM(objective="paper", bits=16, max_iter=2, n_jobs=1).fit(X, X[:, 0])
 print(_core.isa(), model.codes_.tobytes().hex(), model.predict(X).tobytes().hex())
 """
 

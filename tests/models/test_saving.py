@@ -90,7 +90,15 @@ def test_settings_come_back_whatever_their_form(shop, path):
             random_state=np.random.RandomState(1),
         ),
         FM(rank=2, n_iter=2, early_stopping=True, random_state=None, solver="sgd"),
-        DiscreteFM(bits=np.int16(8), max_iter=2, beta=np.float32(3), alpha=1, random_state=np.int64(4), n_jobs=-2),
+        DiscreteFM(
+            objective="paper",
+            bits=np.int16(8),
+            max_iter=2,
+            beta=np.float32(3),
+            alpha=1,
+            random_state=np.int64(4),
+            n_jobs=-2,
+        ),
     ):
         model.fit(X, y).save(path)
         back = bitfm.load(path)
@@ -153,7 +161,7 @@ def test_a_loaded_model_can_go_on_learning(shop, path):
 
 def test_a_loaded_code_explains_itself(shop, path):
     X, y = shop
-    DiscreteFM(bits=16, max_iter=2).fit(X, y).save(path)
+    DiscreteFM(objective="paper", bits=16, max_iter=2).fit(X, y).save(path)
     back = bitfm.load(path)
     np.testing.assert_allclose(back.explain(X[3]).score, back.predict(X[3])[0], atol=1e-5)
     np.testing.assert_allclose(back.to_float().predict(X), back.predict(X), atol=1e-5)
@@ -166,7 +174,7 @@ def test_what_would_not_come_back_is_not_saved(shop, path):
     with pytest.raises(ValueError, match=r"rank.*8.*3"):
         FM(rank=3, n_iter=1).fit(X, y).set_params(rank=8).save(path)
     with pytest.raises(ValueError, match=r"bits.*64.*16"):
-        DiscreteFM(bits=16, max_iter=1).fit(X, y).set_params(bits=64).save(path)
+        DiscreteFM(objective="paper", bits=16, max_iter=1).fit(X, y).set_params(bits=64).save(path)
 
     class Own(BiasModel):
         pass

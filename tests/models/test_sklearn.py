@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
 
-MODELS = [BiasModel(), FM(rank=4), FM(rank=4, solver="gibbs", n_iter=5), DiscreteFM(bits=8)]
+MODELS = [BiasModel(), FM(rank=4), FM(rank=4, solver="gibbs", n_iter=5), DiscreteFM(objective="paper", bits=8)]
 
 
 def no_partial_fit(estimator):

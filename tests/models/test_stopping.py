@@ -42,7 +42,7 @@ def test_a_fit_runs_until_the_objective_settles(shop):
 
 
 def test_each_stage_of_a_discrete_fit_runs_until_its_objective_settles(shop):
-    history = DiscreteFM(bits=16, init_iter=100, max_iter=100, tol=1e-3).fit(*shop).history_
+    history = DiscreteFM(objective="paper", bits=16, init_iter=100, max_iter=100, tol=1e-3).fit(*shop).history_
     for stage in ("relaxed", "codes"):
         values = [h.objective for h in history if h.stage == stage]
         assert 2 <= len(values) < 100
@@ -57,7 +57,7 @@ def test_coordinate_descent_never_raises_its_objective(shop):
         *BiasModel(max_iter=30, tol=0).fit(X, y).history_,
         *FM(rank=6, n_iter=30, tol=0).fit(X, y).history_,
         *FM(rank=6, n_iter=30, tol=0, interactions="cross").fit(X, y).history_,
-        *DiscreteFM(bits=16, max_iter=30, tol=0).fit(X, y).history_,
+        *DiscreteFM(objective="paper", bits=16, max_iter=30, tol=0).fit(X, y).history_,
     ]
     for before, after in itertools.pairwise(history):
         if after.number > 1:
@@ -171,8 +171,8 @@ except KeyboardInterrupt:
     sys.exit(42)
 """
 LONG = {
-    "DiscreteFM": "DiscreteFM(bits=512, max_iter=10_000, tol=0, init='random')",
-    "DiscreteFM-relaxed": "DiscreteFM(bits=512, max_iter=10_000, tol=0)",
+    "DiscreteFM": "DiscreteFM(objective='paper', bits=512, max_iter=10_000, tol=0, init='random')",
+    "DiscreteFM-relaxed": "DiscreteFM(objective='paper', bits=512, max_iter=10_000, tol=0)",
     "FM-als": "FM(rank=256, n_iter=10_000, tol=0)",
     "FM-sgd": "FM(rank=256, solver='sgd', n_iter=10_000, learning_rate=1e-6)",
 }

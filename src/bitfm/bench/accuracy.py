@@ -41,7 +41,7 @@ def run(
         models: dict[str, Any] = {
             "bias only": BiasModel(),
             "FM, ALS, rank 16": FM(rank=16, early_stopping=True, random_state=seed),
-            **{f"DFM, paper, {b} bits": DiscreteFM(bits=b, random_state=seed) for b in bits},
+            **{f"DFM, paper, {b} bits": DiscreteFM(objective="paper", bits=b, random_state=seed) for b in bits},
         }
         for method, model in models.items():
             say(f"{name}: {method}")

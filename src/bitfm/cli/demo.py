@@ -29,7 +29,7 @@ def demo(
     models: dict[str, Any] = {
         "bias only": BiasModel(),
         "FM, rank 16": FM(rank=16, early_stopping=True, random_state=seed),
-        "DiscreteFM, paper, 64 bits": DiscreteFM(bits=64, random_state=seed),
+        "DiscreteFM, paper, 64 bits": DiscreteFM(objective="paper", bits=64, random_state=seed),
     }
     rows = []
     for name, model in models.items():

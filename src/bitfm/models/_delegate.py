@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from bitfm import _core
+from bitfm.models._blas import one_blas_thread
 
 _RANK_TOLERANCE = 1e-10
 _ROWS = 1 << 16
-_blas_lock = threading.Lock()  # the number of BLAS threads belongs to the whole process
 
 
 class Delegate(NamedTuple):
@@ -73,7 +70,7 @@ def nearest_delegate(
     D = np.empty((n, k), np.float32) if out is None else out
     # A small matrix gains nothing from many threads, and BLAS threads go on spinning for a while after a call, on the
     # processors that the core's own threads are about to use.
-    with _blas_lock, _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         squares, P = np.linalg.eigh(gram)
         kept = squares > _RANK_TOLERANCE * max(float(squares[-1]), 1.0)
         singular = np.sqrt(np.where(kept, squares, 1))
@@ -85,11 +82,6 @@ def nearest_delegate(
         missing = _complete_basis(Q, int((~kept).sum()), rng)
         D += (np.sqrt(n) * missing @ P[:, ~kept].T).astype(np.float32)
     return Delegate(D, float(np.sqrt(n) * singular[kept].sum()), squares_of_values)
-
-
-@functools.cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def _complete_basis(Q: npt.NDArray[np.float64], n_missing: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:

@@ -18,7 +18,7 @@ __all__ = ["MOST_NUMBERS", "Samples", "Schedule", "by_feature", "draw_samples", 
 MOST_NUMBERS = 2**20  # that the core takes of a feature: samples × rank
 
 _REFRESH = 10  # steps after which residuals are computed anew, so that rounding cannot build up
-_LINEAR_STEPS = 10
+_LINEAR_STEPS = 40
 # Of the hyperpriors λ, τ ~ Gamma(½, ½) and μ | λ ~ N(0, 1 / λ): weak, for targets of variance 1.
 _SHAPE = _RATE = _MEAN_WEIGHT = 1.0
 
@@ -179,8 +179,8 @@ class GibbsChain:
     a field does not need is shrunk away with no parameter to tune. A feature that never occurs has no say in them and
     stays at the prior's mean, which its draws would average to.
 
-    The chain works on targets of mean 0 and variance 1. It starts from draws of the linear part alone: given all
-    parameters at once, factors would first take over what weights explain, and give it back only slowly.
+    The chain works on targets of mean 0 and variance 1. It starts from draws of the linear part alone: begun with all
+    parameters at once, factors first take over what weights should explain, and give it back only slowly.
     """
 
     def __init__(

@@ -108,7 +108,7 @@ class PaperFit:
         s = self.settings
         for number in range(1, s.max_iter + 1):
             if number % _REFRESH == 1:
-                self.trainer.reset_codes(self.bias, self.weights, self.codes, s.threads)
+                self.trainer.reset_codes(self.bias, self.weights, self.codes, None, s.threads)
             flips = self.trainer.sweep_codes(self.codes, self.delegate, s.beta, s.inner_iter, s.threads)
             self.trace = nearest_delegate(self.codes, self.rng, self.delegate, s.threads).trace
             self._sweep_weights()

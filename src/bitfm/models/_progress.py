@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Callback", "Iteration"]
 
@@ -67,16 +67,23 @@ class Progress:
     ) -> bool:
         """Record an iteration; True if the callback wants the fit to stop (it returned True)."""
         now = time.perf_counter()
-        item = Iteration(stage, number, total, loss, objective, flips, validation, now - self._clock)
-        self._clock = now
+        seconds, self._clock = now - self._clock, now
+        return self._record(Iteration(stage, number, total, loss, objective, flips, validation, seconds))
+
+    def forward(self, item: Iteration, stage: str) -> bool:
+        """Record an iteration of a model that is fitted on the way to this one, under another name."""
+        self._clock = time.perf_counter()
+        return self._record(replace(item, stage=stage))
+
+    def _record(self, item: Iteration) -> bool:
         self.history.append(item)
         if self._verbose:
-            extra = f"  flips {flips}" if stage == "codes" else ""
-            if validation == validation:
-                extra += f"  validation RMSE {validation:.4f}"
+            extra = f"  flips {item.flips}" if item.stage in ("codes", "anchor") else ""
+            if item.validation == item.validation:
+                extra += f"  validation RMSE {item.validation:.4f}"
             print(
-                f"{stage:>8} {number:3d}/{total}  objective {objective:.6g}  loss {loss:.6g}{extra}"
-                f"  {item.seconds:.2f} s",
+                f"{item.stage:>8} {item.number:3d}/{item.total}  objective {item.objective:.6g}  "
+                f"loss {item.loss:.6g}{extra}  {item.seconds:.2f} s",
                 file=sys.stderr,
             )
         return self._callback is not None and self._callback(item) is True

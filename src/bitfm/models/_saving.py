@@ -56,6 +56,8 @@ def save_model(model: FeatureModel, path: Path) -> None:
         "fields": json.dumps([[f.block, f.name, f.size] for f in model.fields_]),
         "history": json.dumps([_item(item) for item in getattr(model, "history_", [])]),
     }
+    if isinstance(model, DiscreteFM):
+        metadata["interactions"] = model.interactions_
     modelfile.write(path, tensors, metadata)
 
 
@@ -136,8 +138,13 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
         expected |= {"codes", "gains"}
     if set(tensors) != expected:
         raise ModelFileError(f"holds tensors {sorted(tensors)}, but a {kind} has {sorted(expected)}")
-    if isinstance(model, FM | DiscreteFM) and model.interactions not in ("all", "cross"):
-        raise ModelFileError(f"has interactions {model.interactions!r}, neither 'all' nor 'cross'")
+    if isinstance(model, DiscreteFM):
+        model.interactions_ = metadata.get("interactions", "")
+        if model.interactions_ not in ("all", "cross"):
+            raise ModelFileError(f"has interactions {model.interactions_!r}, neither 'all' nor 'cross'")
+    known = ("all", "cross", "auto") if isinstance(model, DiscreteFM) else ("all", "cross")
+    if isinstance(model, FM | DiscreteFM) and model.interactions not in known:
+        raise ModelFileError(f"has interactions {model.interactions!r}, none of {', '.join(known)}")
     if not isinstance(model.n_jobs, int | None) or isinstance(model.n_jobs, bool) or model.n_jobs == 0:
         raise ModelFileError(f"has n_jobs {model.n_jobs!r}, which is no number of threads")
     cast(Any, model).history_ = _history(_json(metadata, "history", list))
@@ -162,7 +169,7 @@ def _check_shape(model: FeatureModel) -> None:
 
 def _misfits(described_by: Any, values: dict[str, Any]) -> list[str]:
     """Return the names of the values that are not of the annotated types, as far as JSON tells types apart."""
-    hints = get_type_hints(described_by) | {"random_state": int | None}
+    hints = get_type_hints(described_by) | {"random_state": int | None, "teacher": None.__class__}
     return [name for name, value in values.items() if not _fits(hints[name], value)]
 
 
@@ -176,6 +183,8 @@ def _plain(name: str, value: Any) -> Any:
     """Return a setting as JSON can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
+    if name == "teacher":
+        return None  # the model does not need it any more
     if name == "random_state" and not isinstance(value, int | None):
         return None  # a generator's state is no part of the model
     if hasattr(value, "items"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.models._anchored import AnchoredFit, AnchoredSettings
 from bitfm.models._base import (
     FeatureModel,
     Floats,
@@ -37,26 +39,36 @@ class DiscreteFM(FeatureModel):
     ----------
     bits : int, default 64
         Length of the codes: a multiple of 8 from 8 to 512.
-    objective : {"paper"}, default "paper"
-        ``"paper"``: Eq. 4 of Liu et al. (IJCAI 2018): squared loss on targets scaled to ±2 bits, − 2β tr(BᵀD), with
-        one gain for all features.
+    objective : {"anchored", "paper"}, default "anchored"
+        ``"anchored"``: codes that say what a Bayesian teacher says about all pairs of rows, seen or not, with a gain
+        for every feature; about as accurate as the teacher. ``"paper"``: Eq. 4 of Liu et al. (IJCAI 2018): squared
+        loss on targets scaled to ±2 bits, − 2β tr(BᵀD), with one gain for all features.
+    teacher : FM, optional
+        For ``"anchored"``. A fitted `FM` on the same features is taken as it is; one that is not fitted gives the
+        settings. By default ``FM(rank=16, solver="gibbs")``. The fitted model does not keep it.
+    validation_fraction : float, default 0.1
+        For ``"anchored"`` without a fitted teacher: the share of the interactions that is held out, in a first run, to
+        choose how much each field's gains count: more, less, or nothing where codes do not help. Then all are used.
+        0 does without, in half the time.
     alpha : float, default 0.0
-        α: ridge penalty of the weights.
+        α: ridge penalty of the weights (``"paper"``).
     beta : float, default 10.0
-        β: how strongly the codes are pulled to balance and decorrelation.
+        β: how strongly the codes are pulled to balance and decorrelation (``"paper"``).
     init : {"relaxed", "random"}, default "relaxed"
-        Signs of the solution of the relaxed problem (the paper's section on initialisation), or random codes.
+        Signs of the solution of the relaxed problem (the paper's section on initialisation), or random codes
+        (``"paper"``).
     init_iter : int, default 20
-        Iterations of the relaxed problem at most.
+        Iterations of the relaxed problem at most (``"paper"``).
     max_iter : int, default 20
-        Iterations over B, D and w at most.
+        Iterations over the codes at most.
     inner_iter : int, default 5
-        Passes of discrete coordinate descent over a feature's bits at most: over the whole code where both sides are
-        bare ids, over eight bits at a time otherwise.
+        Passes of discrete coordinate descent over a feature's bits at most. ``"paper"``: over the whole code where both
+        sides are bare ids, over eight bits at a time otherwise.
     tol : float, default 1e-6
-        Stop when an iteration lowers the objective by less than this share.
-    interactions : {"all", "cross"}, default "all"
-        All pairs of features (Eq. 2), or only those from different blocks, as the authors' code computes.
+        Stop when an iteration lowers the objective by less than this share (``"paper"``).
+    interactions : {"auto", "all", "cross"}, default "auto"
+        ``"all"`` pairs of features (Eq. 2), or only those from different blocks, ``"cross"``. By default cross where
+        codes are anchored and X has several blocks, else all.
     random_state : int, RandomState or None, default 0
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it.
@@ -70,6 +82,8 @@ class DiscreteFM(FeatureModel):
     gains_ : array of float32, one a feature
     weights_ : array, one a feature
     bias_ : float
+    interactions_ : {"all", "cross"}
+        Which pairs the model has.
     delegate_ : array of float32, features × bits
         D, the balanced and decorrelated matrix nearest to the codes; computed when asked for.
     history_ : list of Iteration
@@ -94,7 +108,9 @@ class DiscreteFM(FeatureModel):
         self,
         bits: int = 64,
         *,
-        objective: str = "paper",
+        objective: str = "anchored",
+        teacher: FM | None = None,
+        validation_fraction: float = 0.1,
         alpha: float = 0.0,
         beta: float = 10.0,
         init: str = "relaxed",
@@ -102,13 +118,15 @@ class DiscreteFM(FeatureModel):
         max_iter: int = 20,
         inner_iter: int = 5,
         tol: float = 1e-6,
-        interactions: str = "all",
+        interactions: str = "auto",
         random_state: Any = 0,
         n_jobs: int | None = -1,
         verbose: int = 0,
     ) -> None:
         self.bits = bits
         self.objective = objective
+        self.teacher = teacher
+        self.validation_fraction = validation_fraction
         self.alpha = alpha
         self.beta = beta
         self.init = init
@@ -123,7 +141,7 @@ class DiscreteFM(FeatureModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # codes of a constant gain are made for ratings by features
+        tags.regressor_tags.poor_score = True  # codes are made for ratings by features
         return tags
 
     def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
@@ -138,19 +156,44 @@ class DiscreteFM(FeatureModel):
         """
         with self._all_or_nothing():
             blocks, y, _ = self._training_data(X, y, None, fields)
-            settings = self._settings()
-            if self.interactions == "all":
-                blocks = split_one_hot(blocks)
-            scale = TargetScale.of(y, settings.bits)
-            fit = PaperFit(blocks, scale.to_codes(y), settings, Progress(self.verbose, callback))
-            fit.run()
-            self.codes_ = fit.codes
-            self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
-            self.weights_ = fit.weights * fit.weights.dtype.type(scale.unit)
-            self.bias_ = scale.middle + fit.bias * scale.unit
-            self.history_: list[Iteration] = fit.progress.history
+            check_choice("objective", self.objective, ("anchored", "paper"))
+            self.interactions_ = self._resolve_interactions(blocks)
+            paper, anchored = self._paper_settings(), self._anchored_settings()  # both checked, one used
+            progress = Progress(self.verbose, callback)
+            if self.objective == "paper":
+                self._fit_paper(blocks, y, paper, progress)
+            else:
+                self._fit_anchored(blocks, y, anchored, progress)
+            self.history_: list[Iteration] = progress.history
             self.n_iter_ = len(self.history_)
         return self
+
+    def _resolve_interactions(self, blocks: Blocks) -> str:
+        interactions = check_choice("interactions", self.interactions, ("auto", "all", "cross"))
+        if interactions != "auto":
+            return interactions
+        return "cross" if self.objective == "anchored" and len(blocks.blocks) > 1 else "all"
+
+    def _fit_paper(self, blocks: Blocks, y: Floats, settings: PaperSettings, progress: Progress) -> None:
+        if self.interactions_ == "all":
+            blocks = split_one_hot(blocks)
+        scale = TargetScale.of(y, settings.bits)
+        fit = PaperFit(blocks, scale.to_codes(y), settings, progress)
+        fit.run()
+        self.codes_ = fit.codes
+        self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
+        self.weights_ = fit.weights * fit.weights.dtype.type(scale.unit)
+        self.bias_ = scale.middle + fit.bias * scale.unit
+
+    def _fit_anchored(self, blocks: Blocks, y: Floats, settings: AnchoredSettings, progress: Progress) -> None:
+        if self.interactions_ == "all":
+            blocks = split_one_hot(blocks)
+            if all(len(b.tables) == 1 and t.identity for b in blocks.blocks.values() for t in b.tables.values()):
+                settings = replace(settings, cross=True)  # bare ids have no other pairs
+        fit = AnchoredFit(blocks, y, settings, progress)
+        fit.run()
+        self.codes_, self.gains_ = fit.codes, fit.gains
+        self.weights_, self.bias_ = fit.weights, fit.bias
 
     @property
     def delegate_(self) -> npt.NDArray[np.float32]:
@@ -192,13 +235,13 @@ class DiscreteFM(FeatureModel):
             self.bias_,
             self.weights_,
             self._factors_of,
-            self.interactions == "cross",
+            self.interactions_ == "cross",
         )
 
     def to_float(self) -> FM:
         """Return an `FM` with the same predictions: its factors are gain × code."""
         check_is_fitted(self)
-        fm = FM(rank=self.bits, interactions=self.interactions, n_jobs=self.n_jobs)
+        fm = FM(rank=self.bits, interactions=self.interactions_, n_jobs=self.n_jobs)
         fm.factors_ = self._factors_of(np.arange(len(self.codes_)))
         fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
         fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
@@ -212,13 +255,15 @@ class DiscreteFM(FeatureModel):
 
     def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
         weights = np.ascontiguousarray(self.weights_, dtype)
-        cross = self.interactions == "cross"
+        cross = self.interactions_ == "cross"
         return _core.predict_codes(
             design, self.bias_, weights, self.codes_, self.gains_, cross, thread_count(self.n_jobs)
         )
 
-    def _settings(self) -> PaperSettings:
-        check_choice("objective", self.objective, ("paper",))
+    def _crosses(self) -> bool:
+        return getattr(self, "interactions_", self.interactions) == "cross"
+
+    def _paper_settings(self) -> PaperSettings:
         return PaperSettings(
             bits=check_bits(self.bits),
             alpha=check_real("alpha", self.alpha),
@@ -228,7 +273,28 @@ class DiscreteFM(FeatureModel):
             max_iter=check_whole("max_iter", self.max_iter, 0),
             inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
-            cross=check_choice("interactions", self.interactions, ("all", "cross")) == "cross",
-            seed=int(check_random_state(self.random_state).randint(2**31)),
+            cross=self.interactions_ == "cross",
+            seed=self._seed(),
             threads=thread_count(self.n_jobs),
         )
+
+    def _anchored_settings(self) -> AnchoredSettings:
+        if not isinstance(self.teacher, FM | None):
+            raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
+        if not check_real("validation_fraction", self.validation_fraction) < 1:
+            raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
+        if self.teacher is not None and hasattr(self.teacher, "weights_"):
+            self.teacher._check_same_features(self)
+        return AnchoredSettings(
+            bits=check_bits(self.bits),
+            teacher=self.teacher,
+            validation_fraction=float(self.validation_fraction),
+            max_iter=check_whole("max_iter", self.max_iter, 0),
+            inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
+            cross=self.interactions_ == "cross",
+            seed=self._seed(),
+            threads=thread_count(self.n_jobs),
+        )
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))

@@ -20,10 +20,10 @@ from bitfm.models._progress import Callback, Iteration, Progress
 
 __all__ = ["FM"]
 
-_DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations, scale of the factors at the start
-    "als": (30.0, 5.0, 50, 0.1),
-    "sgd": (0.02, 0.002, 30, 0.1),
-    "gibbs": (0.0, 0.0, 100, 0.02),
+_DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
+    "als": (30.0, 5.0, 50),
+    "sgd": (0.02, 0.002, 30),
+    "gibbs": (0.0, 0.0, 100),
 }
 _REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
 
@@ -50,9 +50,8 @@ class FM(FeatureModel):
         λ of the factors, in the solver's own sense; by default 30 (als) or 0.02 (sgd). Gibbs draws its own.
     linear_regularization : float or mapping, optional
         λ of the weights; by default 5 (als) or 0.002 (sgd). Gibbs draws its own.
-    init_scale : float, optional
-        Standard deviation of the factors at the start; by default 0.1, or 0.02 (gibbs, which scales the targets to
-        variance 1).
+    init_scale : float, default 0.1
+        Standard deviation of the factors at the start; gibbs scales the targets to variance 1 first.
     learning_rate : float, default 0.01
         Step of ``"sgd"``.
     interactions : {"all", "cross"}, default "all"
@@ -116,7 +115,7 @@ class FM(FeatureModel):
         thin: int = 2,
         regularization: Any = None,
         linear_regularization: Any = None,
-        init_scale: float | None = None,
+        init_scale: float = 0.1,
         learning_rate: float = 0.01,
         interactions: str = "all",
         early_stopping: bool = False,
@@ -213,7 +212,7 @@ class FM(FeatureModel):
     def _settings(self, blocks: Blocks) -> _Settings:
         solver = check_choice("solver", self.solver, tuple(_DEFAULTS))
         check_choice("interactions", self.interactions, ("all", "cross"))
-        factors, linear, n_iter, init_scale = _DEFAULTS[solver]
+        factors, linear, n_iter = _DEFAULTS[solver]
         check_real("learning_rate", self.learning_rate, above=True)
         check_real("tol", self.tol)
         check_whole("patience", self.patience, 1)
@@ -225,7 +224,7 @@ class FM(FeatureModel):
             n_iter if self.n_iter is None else check_whole("n_iter", self.n_iter, 1),
             self._per_field("regularization", _or(self.regularization, factors), blocks),
             self._per_field("linear_regularization", _or(self.linear_regularization, linear), blocks),
-            check_real("init_scale", _or(self.init_scale, init_scale)),
+            check_real("init_scale", self.init_scale),
             thread_count(self.n_jobs),
         )
 

@@ -59,6 +59,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T>&& values) {
     return {owned->data(), {owned->size()}, owner};
 }
 
+void bind_anchor(nb::module_& m);
 void bind_delegate(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_normal(nb::module_& m);

@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
         } catch (const Interrupted&) {
         }
     });
+    bind_anchor(m);
     bind_delegate(m);
     bind_isa(m);
     bind_normal(m);

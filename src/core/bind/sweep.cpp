@@ -116,12 +116,14 @@ void bind_for(nb::module_& m, const char* suffix) {
             nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("factors").noconvert(), nb::arg("n_threads"))
         .def(
             "reset_codes",
-            [](T& self, double bias, Array1<const Real> weights, Array2<const uint8_t> codes, int n_threads) {
+            [](T& self, double bias, Array1<const Real> weights, Array2<const uint8_t> codes,
+               std::optional<Array1<const float>> gains, int n_threads) {
                 nb::gil_scoped_release release;
                 Team team(n_threads, poll_signals);
-                self.reset(team, bias, span_of(weights), view_of(codes, {}));
+                self.reset(team, bias, span_of(weights), view_of(codes, span_of(gains)));
             },
-            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_threads"))
+            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(),
+            nb::arg("gains").noconvert().none(), nb::arg("n_threads"))
         .def(
             "loss",
             [](T& self, int n_threads) {

@@ -26,6 +26,7 @@ namespace BITFM_ISA {
 namespace {
 #include "kernels/lanes.hpp"
 // The order matters: each builds on the one above.
+#include "kernels/anchor.hpp"
 #include "kernels/flips.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/sgd.hpp"
@@ -36,7 +37,7 @@ namespace {
 const Kernels* BITFM_JOIN(kernels_, BITFM_ISA)() {
     using namespace BITFM_ISA;
     static const Kernels table{
-        sweep_kernels<float>(), sweep_kernels<double>(), {update_rows}, sgd<float>, sgd<double>, add_gram, map_rows};
+        sweep_kernels<float>(), sweep_kernels<double>(), {update_rows}, sgd<float>, sgd<double>, anchor_columns, anchor_feature, add_gram, map_rows};
     return &table;
 }
 

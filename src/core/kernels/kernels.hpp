@@ -116,6 +116,37 @@ struct FlipKernels {
     int64_t (*update_rows)(const FlipInput&, unsigned char* scratch, int64_t begin, int64_t end);
 };
 
+constexpr int kMostBits = 512;
+
+// Codes anchored to a teacher, row by row: the columns of one field of a block. A row's error is what its vector lacks,
+// seen through the other blocks: E = C p − H P, with p the teacher's vector of the row, P = Σ x g b ours,
+// H = Σ Q Q' and C = Σ Q q' over the other blocks' rows.
+struct AnchorField {
+    int bits;
+    int passes;
+    const int64_t* start;  // of the columns' non-zeros; null: column j is row j alone
+    const int32_t* row;
+    const float* value;  // null: all 1
+    const float* row_weight;
+    const float* hessian;  // bits × bits
+    float* error;          // rows × bits, kept up to date
+    uint8_t* codes;        // updated
+    float* gains;          // updated
+};
+
+// ... and feature by feature: every feature against all others.
+struct AnchorPairs {
+    int bits;
+    int width;  // of the teacher's vectors, a multiple of 8
+    int passes;
+    const float* weight;   // of a feature
+    const float* factors;  // features × width
+    float* gram;           // Σ weight g² b b', kept up to date
+    float* cross;          // Σ weight g b v', likewise
+    uint8_t* codes;        // updated
+    float* gains;          // updated
+};
+
 // Plain stochastic gradient descent, as libFM does it.
 template <class Real>
 struct SgdInput {
@@ -147,6 +178,9 @@ struct Kernels {
                     int64_t end);
     double (*sgd64)(const SgdInput<double>&, double* bias, double* weights, double* factors, double* scratch,
                     int64_t begin, int64_t end);
+
+    int64_t (*anchor_columns)(const AnchorField&, int64_t begin, int64_t end);
+    int (*anchor_feature)(const AnchorPairs&, int64_t feature);
 
     // For the D-step: gram += Σ row row' (lower part), and out = rows · transform; width is a multiple of 8.
     void (*add_gram)(const double* rows, int n, int width, double* gram);

@@ -1,0 +1,249 @@
+"""Codes and gains that say what a real-valued teacher says, about all pairs of rows, seen or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm import _core
+from bitfm.data._tables import Table
+from bitfm.data.blocks import Blocks
+from bitfm.models._blas import one_blas_thread
+from bitfm.models._delegate import pack_signs, unpack_codes
+from bitfm.models._native import make_design
+
+__all__ = ["FeatureAnchor", "RowAnchor"]
+
+_OWN_SHARE = 0.3  # μ, below; 0 and 1 are worse on MovieLens, what lies between makes little difference
+_SCALE_ROUNDS = 10
+
+Matrix = npt.NDArray[np.float32]
+
+
+@dataclass
+class _Field:
+    table: Table
+    columns: tuple[Any, Any, Any]  # starts, rows and values of the columns, or three times None for an identity
+    features: slice
+    teacher: Matrix  # Σ x v of the rows, in this field alone
+    ours: Matrix  # Σ x g b
+
+
+class RowAnchor:
+    """Anchors codes to a teacher, row by row: a coordinate descent over codes and gains that lowers
+
+        Ω = (1 − μ) Σ_{A≠B} Σ_{u,i} π_u π_i (⟨p_u, q_i⟩ − ⟨P_u, Q_i⟩)²  +  μ (the same for every pair of fields)
+
+    over the rows u, i of different blocks A, B. p and q are sums of the teacher's factors over a row's features,
+    P = Σ x g b ours; π is the share of the interactions that use the row. The first part lets one feature make up
+    for what another's code lacks: an id corrects its history. The second keeps every field right on its own, for rows
+    that lack the others.
+
+    Nothing runs over pairs. Seen from a block's row, the others are H = Σ π Q Qᵀ and C = Σ π Q qᵀ.
+    """  # noqa: D400
+
+    def __init__(
+        self, blocks: Blocks, factors: Matrix, bits: int, *, own_share: float = _OWN_SHARE, seed: int, n_threads: int
+    ) -> None:
+        self._threads, self._own = n_threads, own_share
+        self.codes, self.gains = _start(factors, bits, seed)
+        self._weights: list[npt.NDArray[np.float32]] = []
+        self._blocks: list[list[_Field]] = []
+        first = 0
+        for block in blocks.blocks.values():
+            share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
+            self._weights.append(share.astype(np.float32))
+            fields = []
+            for table in block.tables.values():
+                part = slice(first, first + table.n_columns)
+                fields.append(
+                    _Field(table, _columns(table), part, _sums(table, factors[part]), self._ours(table, part))
+                )
+                first = part.stop
+            self._blocks.append(fields)
+
+    def sweep(self, passes: int) -> int:
+        """Give every feature its best code and gain in turn; return the number of flips."""
+        flips = 0
+        with one_blas_thread():
+            for b, fields in enumerate(self._blocks):
+                whole, single = self._seen_from(b)
+                hessian = (1 - self._own) * whole[0] + self._own * single[0]
+                total = sum(f.teacher for f in fields) @ whole[1].T
+                for field in fields:
+                    error = (1 - self._own) * (total - sum(f.ours for f in fields) @ whole[0])
+                    error += self._own * (field.teacher @ single[1].T - field.ours @ single[0])
+                    flips += _core.anchor_field(
+                        self.codes[field.features],
+                        self.gains[field.features],
+                        np.ascontiguousarray(error, np.float32),
+                        hessian,
+                        self._weights[b],
+                        *field.columns,
+                        passes,
+                        self._threads,
+                    )
+                    field.ours = self._ours(field.table, field.features)
+        return flips
+
+    def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
+        """Return by how much each field's gains are to be scaled to predict these residuals best.
+
+        The scales are expected to lie within `spread` of 1, so a field that hardly counts keeps about 1.
+        """
+        sides = [
+            np.stack([f.ours[block.rows] for f in fields], axis=1)  # interactions × fields × bits
+            for fields, block in zip(self._blocks, blocks.blocks.values(), strict=True)
+        ]
+        scales = [np.ones(side.shape[1]) for side in sides]
+        prior = float(np.mean(residual**2)) / spread**2
+        for _ in range(_SCALE_ROUNDS):
+            for b, side in enumerate(sides):
+                vectors = [np.einsum("nfk,f->nk", x, s) for x, s in zip(sides, scales, strict=True)]
+                others = [v for c, v in enumerate(vectors) if c != b]
+                z = np.einsum("nfk,nk->nf", side, sum(others))
+                among = [np.einsum("nk,nk->n", v, w) for i, v in enumerate(others) for w in others[:i]]
+                gram = np.einsum("nf,ng->fg", z, z) + prior * np.eye(z.shape[1])
+                pull = np.einsum("nf,n->f", z, residual - sum(among)) + prior
+                scales[b] = _solve_positive(gram, pull, scales[b])
+        return np.concatenate(scales)
+
+    def objective(self) -> float:
+        """Return Ω as a share of its value for codes that say nothing."""
+        with one_blas_thread():
+            value = reference = 0.0
+            for b, fields in enumerate(self._blocks[:-1]):
+                for c in range(b + 1, len(self._blocks)):
+                    groups = [(1 - self._own, fields, self._blocks[c])]
+                    groups += [(self._own, [f], [g]) for f in fields for g in self._blocks[c]]
+                    for share, left, right in groups:
+                        lost, all_of_it = _disagreement(left, right, self._weights[b], self._weights[c])
+                        value += share * lost
+                        reference += share * all_of_it
+        return value / reference if reference > 0 else 0.0
+
+    def _seen_from(self, block: int) -> tuple[tuple[Matrix, Matrix], tuple[Matrix, Matrix]]:
+        """Return H and C over the other blocks' rows, and the same with fields on their own."""
+        bits, width = self.codes.shape[1] * 8, self._blocks[0][0].teacher.shape[1]
+        whole = np.zeros((bits, bits), np.float32), np.zeros((bits, width), np.float32)
+        single = np.zeros((bits, bits), np.float32), np.zeros((bits, width), np.float32)
+        for c, fields in enumerate(self._blocks):
+            if c == block:
+                continue
+            weight = self._weights[c][:, None]
+            for group, (h, cross) in [(fields, whole), *(([f], single) for f in fields)]:
+                ours = sum(f.ours for f in group)
+                weighted = (weight * ours).T
+                h += weighted @ ours
+                cross += weighted @ sum(f.teacher for f in group)
+        return whole, single
+
+    def _ours(self, table: Table, part: slice) -> Matrix:
+        return _sums(table, unpack_codes(self.codes[part]) * self.gains[part, None])
+
+
+class FeatureAnchor:
+    """Anchors codes to a teacher, feature by feature, for rows that are not taken apart into blocks: lowers
+
+        Ω = Σ_{i≠j} π_i π_j (⟨v_i, v_j⟩ − g_i g_j ⟨b_i, b_j⟩)²
+
+    over all pairs of features, π being the mean square of a feature.
+    """  # noqa: D400
+
+    def __init__(self, blocks: Blocks, factors: Matrix, bits: int, *, seed: int, n_threads: int) -> None:
+        self.codes, self.gains = _start(factors, bits, seed)
+        pad = -factors.shape[1] % 8
+        self._factors = np.pad(factors, ((0, 0), (0, pad))) if pad else factors
+        self._weights = _mean_squares(blocks).astype(np.float32)
+        self._fields, self._threads = len(blocks.fields), n_threads
+
+    def sweep(self, passes: int) -> int:
+        """Give every feature its best code and gain in turn; return the number of flips."""
+        return _core.anchor_pairs(self.codes, self.gains, self._factors, self._weights, passes)
+
+    def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
+        """Return by how much the gains are to be scaled, all alike, to predict these residuals best."""
+        zeros = np.zeros(len(self.codes), blocks.dtype)
+        design = make_design(blocks, blocks.dtype)
+        pairs = _core.predict_codes(design, 0.0, zeros, self.codes, self.gains, False, self._threads)
+        prior = float(np.mean(residual**2)) / spread**2
+        strength = (float(np.sum(pairs * residual)) + prior) / (float(np.sum(pairs * pairs)) + prior)
+        return np.full(self._fields, np.sqrt(max(strength, 0.0)))
+
+    def objective(self) -> float:
+        """Return Ω as a share of its value for codes that say nothing."""
+        ours = unpack_codes(self.codes) * self.gains[:, None]
+        with one_blas_thread():
+            said = _pairs(self._factors, self._factors, self._weights)
+            return (said - 2 * _pairs(self._factors, ours, self._weights) + _pairs(ours, ours, self._weights)) / (
+                said or 1.0
+            )
+
+
+def _start(factors: Matrix, bits: int, seed: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+    """Return the signs of random projections of the teacher's vectors, and gains of the same length."""
+    with one_blas_thread():
+        turn = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
+        codes = pack_signs(factors @ turn)
+    return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits))
+
+
+def _mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
+    """Return the mean of x² of every feature over the interactions."""
+    parts = []
+    for block in blocks.blocks.values():
+        share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
+        parts += [
+            share if table.matrix is None else np.asarray(table.matrix.power(2).T @ share)
+            for table in block.tables.values()
+        ]
+    return np.concatenate(parts)
+
+
+def _pairs(a: Any, b: Any, weight: Matrix) -> float:
+    """Return Σ_{i≠j} π_i π_j ⟨a_i, a_j⟩ ⟨b_i, b_j⟩."""
+    moment = np.asarray((a * weight[:, None]).T @ b, np.float64)
+    own = weight * np.einsum("ij,ij->i", a, a) * weight * np.einsum("ij,ij->i", b, b)
+    return float(np.sum(moment * moment) - np.sum(own, dtype=np.float64))
+
+
+def _solve_positive(
+    gram: npt.NDArray[np.float64], pull: npt.NDArray[np.float64], start: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Minimise s'Gs − 2 p's over s ≥ 0, by coordinate descent."""
+    s = start.copy()
+    for _ in range(50):
+        for f in range(len(s)):
+            s[f] = max(0.0, s[f] + (pull[f] - gram[f] @ s) / gram[f, f])
+    return s
+
+
+def _columns(table: Table) -> tuple[Any, Any, Any]:
+    if table.identity:
+        return None, None, None
+    m = table.to_csr().tocsc()
+    return m.indptr.astype(np.int64), m.indices.astype(np.int32), m.data.astype(np.float32)
+
+
+def _sums(table: Table, values: Matrix) -> Matrix:
+    """Return Σ x v of every row."""
+    if table.matrix is None:
+        return np.ascontiguousarray(values)
+    return np.asarray(table.matrix.astype(np.float32) @ values, np.float32)
+
+
+def _disagreement(left: list[_Field], right: list[_Field], pi: Matrix, rho: Matrix) -> tuple[float, float]:
+    """Return Σ π ρ (⟨p, q⟩ − ⟨P, Q⟩)² over all pairs of rows, and Σ π ρ ⟨p, q⟩²."""
+    p, q = sum(f.teacher for f in left), sum(f.teacher for f in right)
+    ours, theirs = sum(f.ours for f in left), sum(f.ours for f in right)
+
+    def moment(a: Any, b: Any, weight: Matrix) -> npt.NDArray[np.float64]:
+        return np.asarray((a * weight[:, None]).T @ b, np.float64)
+
+    said = float(np.sum(moment(p, p, pi) * moment(q, q, rho)))
+    by_us = float(np.sum(moment(ours, ours, pi) * moment(theirs, theirs, rho)))
+    both = float(np.sum(moment(p, ours, pi) * moment(q, theirs, rho)))
+    return said - 2 * both + by_us, said

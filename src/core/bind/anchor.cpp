@@ -1,0 +1,42 @@
+#include "codes/anchor.hpp"
+
+#include "base/error.hpp"
+#include "bind/bind.hpp"
+
+namespace bitfm {
+
+void bind_anchor(nb::module_& m) {
+    m.def(
+        "anchor_field",
+        [](Array2<uint8_t> codes, Array1<float> gains, Array2<float> error, Array2<const float> hessian,
+           Array1<const float> row_weight, std::optional<Array1<const int64_t>> start,
+           std::optional<Array1<const int32_t>> rows, std::optional<Array1<const float>> values, int passes,
+           int n_threads) {
+            require(codes.shape(0) == gains.shape(0), "one gain per feature is needed");
+            require(start.has_value() == rows.has_value() && start.has_value() == values.has_value(),
+                    "give starts, rows and values of the columns, or none of them");
+            nb::gil_scoped_release release;
+            Team team(n_threads, poll_signals);
+            return anchor_field(team, span_of(codes), span_of(gains), span_of(error), span_of(hessian),
+                                span_of(row_weight), {span_of(start), span_of(rows), span_of(values)}, passes);
+        },
+        nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("error").noconvert(),
+        nb::arg("hessian").noconvert(), nb::arg("row_weight").noconvert(), nb::arg("start").noconvert().none(),
+        nb::arg("rows").noconvert().none(), nb::arg("values").noconvert().none(), nb::arg("passes"),
+        nb::arg("n_threads"));
+    m.def(
+        "anchor_pairs",
+        [](Array2<uint8_t> codes, Array1<float> gains, Array2<const float> factors, Array1<const float> weights,
+           int passes) {
+            require(codes.shape(0) == gains.shape(0), "one gain per feature is needed");
+            require(factors.shape(1) <= 1 << 20, "the factors are too wide");
+            nb::gil_scoped_release release;
+            Team team(1, poll_signals);
+            return anchor_pairs(team, span_of(codes), span_of(gains), span_of(factors),
+                                static_cast<int>(factors.shape(1)), span_of(weights), passes);
+        },
+        nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("factors").noconvert(),
+        nb::arg("weights").noconvert(), nb::arg("passes"));
+}
+
+}  // namespace bitfm

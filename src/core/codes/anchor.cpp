@@ -1,0 +1,109 @@
+#include "codes/anchor.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/isa.hpp"
+#include "codes/factor_view.hpp"
+
+namespace bitfm {
+
+namespace {
+
+constexpr int64_t kGrain = 64;
+
+int bits_of(std::span<const uint8_t> codes, std::span<const float> gains) {
+    if (gains.empty()) return 8;
+    const size_t bits = codes.size() / gains.size() * 8;
+    require(codes.size() % gains.size() == 0 && bits >= 8 && bits <= kMostBits,
+            "codes must be 1 to 64 bytes a feature, with one gain each");
+    return static_cast<int>(bits);
+}
+
+// Checks what the kernel trusts; returns whether no two columns meet in a row.
+bool check_columns(const Columns& columns, size_t n_columns, size_t n_rows) {
+    if (columns.start.empty()) {
+        require(n_columns == n_rows, "an identity has as many rows as columns");
+        return true;
+    }
+    require(columns.start.size() == n_columns + 1 && columns.row.size() == columns.value.size(),
+            "the arrays of the columns do not fit together");
+    require(columns.start.front() == 0 && columns.start.back() == static_cast<int64_t>(columns.row.size()) &&
+                std::is_sorted(columns.start.begin(), columns.start.end()),
+            "the columns' starts must rise from 0 to the number of non-zeros");
+    std::vector<char> met(n_rows);
+    bool apart = true;
+    for (int32_t row : columns.row) {
+        require(row >= 0 && static_cast<size_t>(row) < n_rows, "a row of the columns is out of range");
+        apart = apart && !met[row];
+        met[row] = 1;
+    }
+    return apart;
+}
+
+}  // namespace
+
+int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, std::span<float> error,
+                     std::span<const float> hessian, std::span<const float> row_weight, const Columns& columns,
+                     int passes) {
+    const int bits = bits_of(codes, gains);
+    require(hessian.size() == static_cast<size_t>(bits * bits), "the Hessian must be bits × bits");
+    require(error.size() == row_weight.size() * static_cast<size_t>(bits), "errors must be rows × bits");
+    const bool apart = check_columns(columns, gains.size(), row_weight.size());
+    const bool identity = columns.start.empty();
+    const AnchorField field{bits,
+                            passes,
+                            identity ? nullptr : columns.start.data(),
+                            identity ? nullptr : columns.row.data(),
+                            identity ? nullptr : columns.value.data(),
+                            row_weight.data(),
+                            hessian.data(),
+                            error.data(),
+                            codes.data(),
+                            gains.data()};
+    const auto n = static_cast<int64_t>(gains.size());
+    std::atomic<int64_t> flips{0};
+    auto sweep = [&](int64_t begin, int64_t end, int) { flips += isa().kernels->anchor_columns(field, begin, end); };
+    if (apart)
+        team.run(n, kGrain, sweep);
+    else  // each feature sees what those before it have done
+        for (int64_t begin = 0; begin < n; begin += kGrain) {
+            team.poll();
+            sweep(begin, std::min(begin + kGrain, n), 0);
+        }
+    return flips;
+}
+
+int64_t anchor_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gains, std::span<const float> factors,
+                     int width, std::span<const float> weight, int passes) {
+    const int bits = bits_of(codes, gains);
+    const size_t n = gains.size();
+    require(width > 0 && width % kGroup == 0 && factors.size() == n * static_cast<size_t>(width),
+            "factors must be features × width, a multiple of 8");
+    require(weight.size() == n, "one weight per feature is needed");
+    std::vector<float> gram(static_cast<size_t>(bits) * static_cast<size_t>(bits));
+    std::vector<float> cross(static_cast<size_t>(bits) * static_cast<size_t>(width));
+    const FactorView view = FactorView::of(codes, gains, static_cast<int64_t>(n), bits);
+    std::vector<float> values(static_cast<size_t>(bits));
+    for (size_t i = 0; i < n; ++i) {
+        if (!(weight[i] > 0) || !(gains[i] > 0)) continue;
+        for (int g = 0; g < view.n_groups(); ++g) view.load(static_cast<int64_t>(i), g, values.data() + g * kGroup);
+        for (int s = 0; s < bits; ++s) {
+            const float left = weight[i] * values[s];
+            for (int t = 0; t < bits; ++t) gram[s * bits + t] += left * values[t];
+            for (int t = 0; t < width; ++t) cross[s * width + t] += left * factors[i * width + t];
+        }
+    }
+    const AnchorPairs pairs{bits,        width,        passes,       weight.data(), factors.data(),
+                            gram.data(), cross.data(), codes.data(), gains.data()};
+    int64_t flips = 0;
+    for (size_t i = 0; i < n; ++i) {
+        team.poll();
+        flips += isa().kernels->anchor_feature(pairs, static_cast<int64_t>(i));
+    }
+    return flips;
+}
+
+}  // namespace bitfm
