@@ -79,6 +79,17 @@ class Trainer32:
         passes: int,
         n_threads: int,
     ) -> int: ...
+    def sweep_anchored(
+        self,
+        field: int,
+        codes: NDArray[np.uint8],
+        gains: NDArray[np.float32],
+        error: NDArray[np.float32],
+        hessian: NDArray[np.float32],
+        strength: float,
+        passes: int,
+        n_threads: int,
+    ) -> int: ...
     def sweep_sgd(
         self,
         bias: float,
@@ -158,6 +169,17 @@ class Trainer64:
         codes: NDArray[np.uint8],
         delegate: NDArray[np.float32],
         beta: float,
+        passes: int,
+        n_threads: int,
+    ) -> int: ...
+    def sweep_anchored(
+        self,
+        field: int,
+        codes: NDArray[np.uint8],
+        gains: NDArray[np.float32],
+        error: NDArray[np.float32],
+        hessian: NDArray[np.float32],
+        strength: float,
         passes: int,
         n_threads: int,
     ) -> int: ...

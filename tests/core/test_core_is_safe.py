@@ -357,12 +357,12 @@ def methods(real, t):
     """Return each method with good arguments, and those among them that are arrays."""
     weights, factors = np.zeros(FEATURES, real), np.zeros((FEATURES, 3), real)
     codes, delegate = np.zeros((FEATURES, 2), np.uint8), np.zeros((FEATURES, 16), np.float32)
-    ridge, order = np.ones(3), np.arange(N, dtype=np.int32)
+    gains, ridge, order = np.ones(FEATURES, np.float32), np.ones(3), np.arange(N, dtype=np.int32)
     return {
         "reset_reals": (t.reset_reals, {"bias": 0.0, "weights": weights, "factors": factors, "n_threads": 1}),
         "reset_codes": (
             t.reset_codes,
-            {"bias": 0.0, "weights": weights, "codes": codes, "gains": None, "n_threads": 1},
+            {"bias": 0.0, "weights": weights, "codes": codes, "gains": gains, "n_threads": 1},
         ),
         "sweep_weights": (
             t.sweep_weights,
@@ -430,10 +430,10 @@ def test_every_array_of_every_step_is_checked(real, name):
 def allowed(name, array, good, other):
     """Tell what some steps leave open: a linear term, which interactions, the rank or the bits."""
     if other is None or not isinstance(other, np.ndarray):
-        return array == "linear" and other is None
+        return array in ("linear", "gains") and other is None
     if other.dtype != good.dtype or other.ndim != good.ndim or not other.flags.c_contiguous:
         return False
-    if array in ("linear", "order"):
+    if array in ("linear", "gains", "order"):
         return array == "order" or other.size == 0
     return (
         array in ("factors", "codes") and name in ("reset_reals", "reset_codes", "sweep_sgd") and len(other) == FEATURES

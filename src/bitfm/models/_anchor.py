@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ Matrix = npt.NDArray[np.float32]
 
 @dataclass
 class _Field:
+    number: int
     table: Table
     columns: tuple[Any, Any, Any]  # starts, rows and values of the columns, or three times None for an identity
     features: slice
@@ -52,40 +54,53 @@ class RowAnchor:
         self.codes, self.gains = _start(factors, bits, seed)
         self._weights: list[npt.NDArray[np.float32]] = []
         self._blocks: list[list[_Field]] = []
-        first = 0
+        first = number = 0
         for block in blocks.blocks.values():
             share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
             self._weights.append(share.astype(np.float32))
             fields = []
             for table in block.tables.values():
                 part = slice(first, first + table.n_columns)
-                fields.append(
-                    _Field(table, _columns(table), part, _sums(table, factors[part]), self._ours(table, part))
-                )
-                first = part.stop
+                teacher, ours = _sums(table, factors[part]), self._ours(table, part)
+                fields.append(_Field(number, table, _columns(table), part, teacher, ours))
+                first, number = part.stop, number + 1
             self._blocks.append(fields)
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
+
+        def update(block: int, field: _Field, error: Matrix, hessian: Matrix) -> int:
+            part = field.features
+            weights = self._weights[block]
+            return _core.anchor_field(
+                self.codes[part], self.gains[part], error, hessian, weights, *field.columns, passes, self._threads
+            )
+
+        return self._each_field(update)
+
+    def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
+        """Give every feature its best code for the trainer's loss + strength · N · Ω, the gains being what they are."""
+
+        def update(block: int, field: _Field, error: Matrix, hessian: Matrix) -> int:
+            flips = trainer.sweep_anchored(
+                field.number, self.codes, self.gains, error, hessian, strength, passes, self._threads
+            )
+            return int(flips)
+
+        return self._each_field(update)
+
+    def _each_field(self, update: Callable[[int, _Field, Matrix, Matrix], int]) -> int:
+        """Call update(block, field, error, hessian) for one field after another; return the sum of the flips."""
         flips = 0
         with one_blas_thread():
             for b, fields in enumerate(self._blocks):
                 whole, single = self._seen_from(b)
                 hessian = (1 - self._own) * whole[0] + self._own * single[0]
-                total = sum(f.teacher for f in fields) @ whole[1].T
+                wanted = sum(f.teacher for f in fields) @ whole[1].T
                 for field in fields:
-                    error = (1 - self._own) * (total - sum(f.ours for f in fields) @ whole[0])
+                    error = (1 - self._own) * (wanted - sum(f.ours for f in fields) @ whole[0])
                     error += self._own * (field.teacher @ single[1].T - field.ours @ single[0])
-                    flips += _core.anchor_field(
-                        self.codes[field.features],
-                        self.gains[field.features],
-                        np.ascontiguousarray(error, np.float32),
-                        hessian,
-                        self._weights[b],
-                        *field.columns,
-                        passes,
-                        self._threads,
-                    )
+                    flips += update(b, field, np.ascontiguousarray(error, np.float32), hessian)
                     field.ours = self._ours(field.table, field.features)
         return flips
 
@@ -113,6 +128,11 @@ class RowAnchor:
 
     def objective(self) -> float:
         """Return Ω as a share of its value for codes that say nothing."""
+        value, reference = self.disagreement()
+        return value / reference if reference > 0 else 0.0
+
+    def disagreement(self) -> tuple[float, float]:
+        """Return Ω, and what it would be for codes that say nothing."""
         with one_blas_thread():
             value = reference = 0.0
             for b, fields in enumerate(self._blocks[:-1]):
@@ -123,7 +143,7 @@ class RowAnchor:
                         lost, all_of_it = _disagreement(left, right, self._weights[b], self._weights[c])
                         value += share * lost
                         reference += share * all_of_it
-        return value / reference if reference > 0 else 0.0
+        return value, reference
 
     def _seen_from(self, block: int) -> tuple[tuple[Matrix, Matrix], tuple[Matrix, Matrix]]:
         """Return H and C over the other blocks' rows, and the same with fields on their own."""

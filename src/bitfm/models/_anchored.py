@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ __all__ = ["AnchoredFit", "AnchoredSettings"]
 _SETTLED = 0.005  # share of the bits that may still flip when the codes are done
 _WEIGHT_SWEEPS = 5
 _SCALE_SPREAD = 0.3  # a field's scale is expected within this of 1
+_STRENGTHS = (float("inf"), 10.0)  # λ to choose from: less has never helped
+_DATA_SWEEPS = 4
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class AnchoredSettings:
 
     bits: int
     teacher: FM | None
+    anchor: float | None  # λ; None: chosen
     validation_fraction: float
     max_iter: int
     inner_iter: int
@@ -39,11 +42,17 @@ class AnchoredSettings:
     threads: int
 
 
-@dataclass(frozen=True)
-class _Student:
+class _Choice(NamedTuple):
+    """What the validation part decides: λ, and by how much to scale each field's gains."""
+
+    strength: float
+    scales: npt.NDArray[np.float64]
+
+
+class _Student(NamedTuple):
     """Codes and gains by field, with the weights that go with them."""
 
-    anchor: RowAnchor | FeatureAnchor
+    codes: npt.NDArray[np.uint8]
     gains: npt.NDArray[np.float32]
     weights: Floats
     bias: float
@@ -58,38 +67,43 @@ class AnchoredFit:
         self._rng = np.random.default_rng(settings.seed)
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be
 
-    def run(self) -> None:
-        """Fit; afterwards codes, gains, weights and bias hold the model."""
+    def run(self) -> _Student:
+        """Return the model."""
         s = self.settings
-        scales = np.ones(len(self._blocks.fields))
+        strength = s.anchor if s.anchor is not None else float("inf")
+        choice = _Choice(strength, np.ones(len(self._blocks.fields)))
         teacher = s.teacher if s.teacher is not None and hasattr(s.teacher, "weights_") else None
         if teacher is None:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
-                scales = self._choose_scales(held_out)
+                choice = self._choose(held_out)
             teacher = self._teach(self._blocks, self._y, "teacher")
-        student = self._study(self._blocks, self._y, teacher, scales)
-        self.codes, self.gains = student.anchor.codes, student.gains
-        self.weights, self.bias = student.weights, student.bias
+        lesson = _Lesson(self._blocks, self._y, teacher)
+        return self._refit(lesson, self._study(lesson, choice.strength), choice.scales)
 
-    def _choose_scales(self, held_out: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-        """Fit to a part of the data, and return by how much to scale each field's gains to predict the rest best.
+    def _choose(self, held_out: npt.NDArray[np.bool_]) -> _Choice:
+        """Fit to a part of the data, and find what predicts the rest best.
 
         Nothing is one of the choices: codes that predict worse than the linear part alone get no gains.
         """
-        learnt, unseen = self._blocks[~held_out], self._blocks[held_out]
-        y, truth = self._y[~held_out], self._y[held_out]
-        teacher = self._teach(learnt, y, "trial")
+        s = self.settings
+        unseen, truth = self._blocks[held_out], self._y[held_out]
+        learnt, y = self._blocks[~held_out], self._y[~held_out]
+        lesson = _Lesson(learnt, y, self._teach(learnt, y, "trial"))
         as_is = np.ones(len(learnt.fields))
-        student = self._study(learnt, y, teacher, as_is)
-        linear = self._predict(unseen, student, gains=np.zeros_like(student.gains))
-        fitted = student.anchor.fit_scales(unseen, truth - linear, spread=_SCALE_SPREAD)
-        choices = [fitted, as_is, np.zeros_like(as_is)]
-        errors = []
-        for scales in choices:
-            trial = self._refit(learnt, y, teacher, student.anchor, scales)
-            errors.append(float(np.mean((truth - self._predict(unseen, trial)) ** 2)))
-        return choices[int(np.argmin(errors))]
+        best, least = _Choice(float("inf"), np.zeros_like(as_is)), float("inf")
+        strengths = (float("inf"),) if not s.cross else _STRENGTHS if s.anchor is None else (s.anchor,)
+        for strength in strengths:
+            anchor = self._study(lesson, strength)
+            student = self._refit(lesson, anchor, as_is)
+            linear = self._predict(unseen, student._replace(gains=np.zeros_like(student.gains)))
+            fitted = anchor.fit_scales(unseen, truth - linear, spread=_SCALE_SPREAD)
+            for scales in (fitted, as_is, np.zeros_like(as_is)):
+                scores = self._predict(unseen, self._refit(lesson, anchor, scales))
+                error = float(np.mean((truth - scores) ** 2))
+                if error < least:
+                    best, least = _Choice(strength, scales), error
+        return best
 
     def _teach(self, blocks: Blocks, y: Floats, stage: str) -> FM:
         s = self.settings
@@ -104,48 +118,71 @@ class AnchoredFit:
 
         return teacher.fit(blocks, y, callback=forward)
 
-    def _study(self, blocks: Blocks, y: Floats, teacher: FM, scales: npt.NDArray[np.float64]) -> _Student:
+    def _study(self, lesson: _Lesson, strength: float) -> RowAnchor | FeatureAnchor:
+        """Fit codes and gains to the teacher alone, and then, if λ is finite, the codes to the data as well."""
         s = self.settings
         kind = RowAnchor if s.cross else FeatureAnchor
-        anchor = kind(blocks, teacher_factors(teacher), s.bits, seed=s.seed, n_threads=s.threads)
+        anchor = kind(lesson.blocks, lesson.factors, s.bits, seed=s.seed, n_threads=s.threads)
         for number in range(1, s.max_iter + 1):
             flips = anchor.sweep(s.inner_iter)
             objective = anchor.objective()
             self._stopped |= self.progress.report("anchor", number, s.max_iter, objective, objective, flips)
             if self._stopped or flips <= _SETTLED * anchor.codes.size * 8:
                 break
-        return self._refit(blocks, y, teacher, anchor, scales)
+        if isinstance(anchor, RowAnchor) and np.isfinite(strength) and not self._stopped:
+            self._study_data(lesson, anchor, strength)
+        return anchor
 
-    def _refit(
-        self,
-        blocks: Blocks,
-        y: Floats,
-        teacher: FM,
-        anchor: RowAnchor | FeatureAnchor,
-        scales: npt.NDArray[np.float64],
-    ) -> _Student:
-        """Fit weights and bias to what the codes leave, as tightly as the teacher's are held."""
+    def _study_data(self, lesson: _Lesson, anchor: RowAnchor, strength: float) -> None:
         s = self.settings
-        gains = anchor.gains * np.repeat(scales, [f.size for f in blocks.fields]).astype(np.float32)
-        trainer: Any = make_trainer(blocks, y, None, cross=s.cross)
-        weights, bias = teacher.weights_.astype(blocks.dtype), teacher.bias_
-        ridge = weight_ridge(teacher, blocks, y)
-        trainer.reset_codes(bias, weights, anchor.codes, gains, s.threads)
+        trainer, weights, bias, ridge = lesson.open(anchor.codes, anchor.gains, s.cross, s.threads)
+        penalty = np.repeat(ridge, [f.size for f in lesson.blocks.fields])
+        for number in range(1, _DATA_SWEEPS + 1):
+            bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
+            flips = anchor.sweep_with_data(trainer, strength, s.inner_iter)
+            loss = trainer.loss(s.threads)
+            held = strength * len(lesson.y) * anchor.disagreement()[0]
+            objective = loss + held + float(np.sum(penalty * np.square(weights, dtype=np.float64)))
+            self._stopped |= self.progress.report("codes", number, _DATA_SWEEPS, loss, objective, flips)
+            if self._stopped or not flips:
+                break
+
+    def _refit(self, lesson: _Lesson, anchor: RowAnchor | FeatureAnchor, scales: npt.NDArray[np.float64]) -> _Student:
+        """Fit weights and bias to what the codes leave."""
+        s = self.settings
+        sizes = [f.size for f in lesson.blocks.fields]
+        gains = anchor.gains * np.repeat(scales, sizes).astype(np.float32)
+        trainer, weights, bias, ridge = lesson.open(anchor.codes, gains, s.cross, s.threads)
         for _ in range(_WEIGHT_SWEEPS):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
-        return _Student(anchor, gains, weights, bias)
+        return _Student(anchor.codes, gains, weights, bias)
 
-    def _predict(self, blocks: Blocks, student: _Student, gains: npt.NDArray[np.float32] | None = None) -> Floats:
+    def _predict(self, blocks: Blocks, student: _Student) -> Floats:
         s = self.settings
-        return _core.predict_codes(
-            make_design(blocks, blocks.dtype),
-            student.bias,
-            student.weights,
-            student.anchor.codes,
-            student.gains if gains is None else gains,
-            s.cross,
-            s.threads,
-        )
+        codes, gains, weights, bias = student
+        design = make_design(blocks, blocks.dtype)
+        return _core.predict_codes(design, bias, weights, codes, gains, s.cross, s.threads)
+
+
+class _Lesson:
+    """Data and a teacher fitted to them: what codes learn from."""
+
+    def __init__(self, blocks: Blocks, y: Floats, teacher: FM) -> None:
+        self.blocks, self.y = blocks, y
+        self.factors = teacher_factors(teacher)
+        self._weights, self._bias = teacher.weights_, teacher.bias_
+        self._ridge = weight_ridge(teacher, blocks, y)
+        self._trainer: Any = None
+
+    def open(
+        self, codes: npt.NDArray[np.uint8], gains: npt.NDArray[np.float32], cross: bool, n_threads: int
+    ) -> tuple[Any, Floats, float, npt.NDArray[np.float64]]:
+        """Return a trainer at these codes and the teacher's weights; weights and bias; and the weights' λ by field."""
+        if self._trainer is None:
+            self._trainer = make_trainer(self.blocks, self.y, None, cross=cross)
+        weights = self._weights.astype(self.blocks.dtype)
+        self._trainer.reset_codes(self._bias, weights, codes, gains, n_threads)
+        return self._trainer, weights, self._bias, self._ridge
 
 
 def teacher_factors(teacher: FM) -> npt.NDArray[np.float32]:

@@ -46,10 +46,13 @@ class DiscreteFM(FeatureModel):
     teacher : FM, optional
         For ``"anchored"``. A fitted `FM` on the same features is taken as it is; one that is not fitted gives the
         settings. By default ``FM(rank=16, solver="gibbs")``. The fitted model does not keep it.
+    anchor : float or "auto", default "auto"
+        λ of ``"anchored"``: how much the teacher's word on all pairs counts against the error on the data. ``inf`` is
+        pure distillation, 0 the data alone. ``"auto"`` chooses on the validation part.
     validation_fraction : float, default 0.1
         For ``"anchored"`` without a fitted teacher: the share of the interactions that is held out, in a first run, to
-        choose how much each field's gains count: more, less, or nothing where codes do not help. Then all are used.
-        0 does without, in half the time.
+        choose λ and how much each field's gains count: more, less, or nothing where codes do not help. Then all are
+        used. 0 does without, in half the time.
     alpha : float, default 0.0
         α: ridge penalty of the weights (``"paper"``).
     beta : float, default 10.0
@@ -110,6 +113,7 @@ class DiscreteFM(FeatureModel):
         *,
         objective: str = "anchored",
         teacher: FM | None = None,
+        anchor: float | str = "auto",
         validation_fraction: float = 0.1,
         alpha: float = 0.0,
         beta: float = 10.0,
@@ -126,6 +130,7 @@ class DiscreteFM(FeatureModel):
         self.bits = bits
         self.objective = objective
         self.teacher = teacher
+        self.anchor = anchor
         self.validation_fraction = validation_fraction
         self.alpha = alpha
         self.beta = beta
@@ -190,10 +195,7 @@ class DiscreteFM(FeatureModel):
             blocks = split_one_hot(blocks)
             if all(len(b.tables) == 1 and t.identity for b in blocks.blocks.values() for t in b.tables.values()):
                 settings = replace(settings, cross=True)  # bare ids have no other pairs
-        fit = AnchoredFit(blocks, y, settings, progress)
-        fit.run()
-        self.codes_, self.gains_ = fit.codes, fit.gains
-        self.weights_, self.bias_ = fit.weights, fit.bias
+        self.codes_, self.gains_, self.weights_, self.bias_ = AnchoredFit(blocks, y, settings, progress).run()
 
     @property
     def delegate_(self) -> npt.NDArray[np.float32]:
@@ -283,11 +285,19 @@ class DiscreteFM(FeatureModel):
             raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
         if not check_real("validation_fraction", self.validation_fraction) < 1:
             raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
+        anchor = None if isinstance(self.anchor, str) and self.anchor == "auto" else self.anchor
+        if anchor is not None and anchor != float("inf"):
+            anchor = check_real("anchor", anchor, high=1e12)
+            if self.objective == "anchored" and self.interactions_ == "all":
+                raise ValueError(
+                    f"anchor {anchor!r} needs interactions across blocks; give Blocks, or leave it 'auto'."
+                )
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
             self.teacher._check_same_features(self)
         return AnchoredSettings(
             bits=check_bits(self.bits),
             teacher=self.teacher,
+            anchor=anchor,
             validation_fraction=float(self.validation_fraction),
             max_iter=check_whole("max_iter", self.max_iter, 0),
             inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),

@@ -189,6 +189,19 @@ void bind_for(nb::module_& m, const char* suffix) {
             nb::arg("codes").noconvert(), nb::arg("delegate").noconvert(), nb::arg("beta"), nb::arg("passes"),
             nb::arg("n_threads"))
         .def(
+            "sweep_anchored",
+            [](T& self, int64_t field, Array2<uint8_t> codes, Array1<const float> gains, Array2<float> error,
+               Array2<const float> hessian, double strength, int passes, int n_threads) {
+                require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
+                const int bits = static_cast<int>(codes.shape(1)) * 8;
+                nb::gil_scoped_release release;
+                Team team(n_threads, poll_signals);
+                return self.sweep_anchored(team, field, span_of(codes), span_of(gains), bits, span_of(error),
+                                           span_of(hessian), strength, passes);
+            },
+            nb::arg("field"), nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("error").noconvert(),
+            nb::arg("hessian").noconvert(), nb::arg("strength"), nb::arg("passes"), nb::arg("n_threads"))
+        .def(
             "sweep_sgd",
             [](T& self, double bias, Array1<Real> weights, Array2<Real> factors, Array1<const double> factor_ridge,
                Array1<const double> weight_ridge, double learning_rate, Array1<const int32_t> order) {

@@ -41,7 +41,8 @@ int solve(const Quadratic<Real>& problem, const RuleInput<Real>& input, int64_t 
             Real num = g[t] + column[t] * v[t] + linear[t];
             Real fresh = v[t];
             if (input.rule == Rule::flip) {
-                if (num != 0) fresh = num > 0 ? Real(1) : Real(-1);
+                const Real size = v[t] < 0 ? -v[t] : v[t];  // 1, or a gain
+                if (num != 0) fresh = num > 0 ? size : -size;
             } else {
                 Real den = input.data_precision * column[t] + input.prior_precision[t];
                 if (!(den > 0) || (input.noise && !(column[t] > 0))) {

@@ -141,53 +141,61 @@ int64_t GroupSweep<Real>::sweep_bare(Team& team, size_t block, RuleInput<Real> r
 
 template <class Real>
 template <class Rows>
-int64_t GroupSweep<Real>::sweep_fields(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior, Rows& rows) {
+int64_t GroupSweep<Real>::sweep_field(Team& team, size_t f, const RuleInput<Real>& rule, Rows& rows) {
     const auto& kernels = isa().kernels->template sweep<Real>();
-    const Block& of = set_.design.blocks[block];
+    const Field<Real>& field = set_.design.fields[f];
     std::atomic<int64_t> changed{0};
-    for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
-        const Field<Real>& field = set_.design.fields[f];
-        prior.set(rule, f);
-        // One feature: gather its problem over its rows, solve it, carry the change back. With a `helper`
-        // team the pieces of a long column are shared out; the sum is the same.
-        auto update = [&](int64_t j, Team* helper) {
-            const auto only = static_cast<int32_t>(j);
-            const Column<Real> column = field.identity ? Column<Real>{&only, nullptr, 1} : set_.column(f, j);
-            Real* v = values(field.first + j);
-            Real before[kGroup], delta[kGroup];
-            std::copy(v, v + kGroup, before);
-            Quadratic<Real> problem{};
-            const int64_t n_pieces = (column.n + kPiece - 1) / kPiece;
-            if (n_pieces <= 1) {
-                rows.collect(column, v, &problem);
-            } else {
-                std::vector<Quadratic<Real>> pieces(static_cast<size_t>(n_pieces));
-                auto collect = [&](int64_t begin, int64_t end, int) {
-                    for (int64_t i = begin; i < end; ++i)
-                        rows.collect(piece_of(column, i * kPiece, std::min((i + 1) * kPiece, column.n)), v, &pieces[i]);
-                };
-                helper ? helper->run(n_pieces, 1, collect) : collect(0, n_pieces, 0);
-                for (const auto& piece : pieces) add(problem, piece);
-            }
-            const int lanes = kernels.solve(problem, rule, field.first + j, v, delta);
-            if (!lanes) return;
-            changed += lanes;
-            if (n_pieces <= 1 || !helper)
-                rows.apply(column, before, delta);
-            else
-                helper->run(column.n, kPiece, [&](int64_t begin, int64_t end, int) {
-                    rows.apply(piece_of(column, begin, end), before, delta);
-                });
-        };
-        if (set_.fields[f].one_hot && field.n_columns >= kManyColumns)
-            team.run(field.n_columns, kRowGrain, [&](int64_t begin, int64_t end, int) {
-                for (int64_t j = begin; j < end; ++j) update(j, nullptr);
-            });
+    // One feature: gather its problem over its rows, solve it, carry the change back. With a `helper`
+    // team the pieces of a long column are shared out; the sum is the same.
+    auto update = [&](int64_t j, Team* helper) {
+        const auto only = static_cast<int32_t>(j);
+        const Column<Real> column = field.identity ? Column<Real>{&only, nullptr, 1} : set_.column(f, j);
+        Real* v = values(field.first + j);
+        Real before[kGroup], delta[kGroup];
+        std::copy(v, v + kGroup, before);
+        Quadratic<Real> problem{};
+        const int64_t n_pieces = (column.n + kPiece - 1) / kPiece;
+        if (n_pieces <= 1) {
+            rows.collect(column, v, &problem);
+        } else {
+            std::vector<Quadratic<Real>> pieces(static_cast<size_t>(n_pieces));
+            auto collect = [&](int64_t begin, int64_t end, int) {
+                for (int64_t i = begin; i < end; ++i)
+                    rows.collect(piece_of(column, i * kPiece, std::min((i + 1) * kPiece, column.n)), v, &pieces[i]);
+            };
+            helper ? helper->run(n_pieces, 1, collect) : collect(0, n_pieces, 0);
+            for (const auto& piece : pieces) add(problem, piece);
+        }
+        const int lanes = kernels.solve(problem, rule, field.first + j, v, delta);
+        if (!lanes) return;
+        changed += lanes;
+        if (n_pieces <= 1 || !helper)
+            rows.apply(column, before, delta);
         else
-            for (int64_t j = 0; j < field.n_columns; ++j) {
-                if (j % kRowGrain == 0) team.poll();
-                update(j, &team);
-            }
+            helper->run(column.n, kPiece, [&](int64_t begin, int64_t end, int) {
+                rows.apply(piece_of(column, begin, end), before, delta);
+            });
+    };
+    if (set_.fields[f].one_hot && field.n_columns >= kManyColumns)
+        team.run(field.n_columns, kRowGrain, [&](int64_t begin, int64_t end, int) {
+            for (int64_t j = begin; j < end; ++j) update(j, nullptr);
+        });
+    else
+        for (int64_t j = 0; j < field.n_columns; ++j) {
+            if (j % kRowGrain == 0) team.poll();
+            update(j, &team);
+        }
+    return changed;
+}
+
+template <class Real>
+template <class Rows>
+int64_t GroupSweep<Real>::sweep_fields(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior, Rows& rows) {
+    const Block& of = set_.design.blocks[block];
+    int64_t changed = 0;
+    for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
+        prior.set(rule, f);
+        changed += sweep_field(team, f, rule, rows);
     }
     return changed;
 }
@@ -237,6 +245,49 @@ int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput
                           set_.weight.empty() ? nullptr : set_.weight.data(), cross_};
     const int64_t changed = sweep_fields(team, block, rule, prior, rows);
     if (!alone && changed) sum_rows(team, block);
+    return changed;
+}
+
+template <class Real>
+int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowAnchor& anchor,
+                                         int which) {
+    const auto& kernels = isa().kernels->template sweep<Real>();
+    const auto block = static_cast<size_t>(set_.design.fields[field].block);
+    const int64_t n_rows = set_.design.blocks[block].n_rows;
+    const auto index = row_index(block);
+    const int bits = anchor.bits, first = which * kGroup;
+    std::vector<RowState<Real>> states(static_cast<size_t>(n_rows));
+    const std::vector<Real> before(q_[block], q_[block] + n_rows * kGroup);
+    team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
+        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kGroup, kGroup, states[row].q);
+        kernels.gather_rows(index, residual_.data(), states.data(), begin, end);
+        // To a row the anchor is so many more interactions.
+        for (int64_t row = begin; row < end; ++row) {
+            RowState<Real>& state = states[row];
+            const Real mass = static_cast<Real>(anchor.strength) * state.count;
+            for (int t = 0; t < kGroup; ++t) {
+                state.sum_eo[t] += mass * static_cast<Real>(anchor.error[row * bits + first + t]);
+                for (int u = 0; u < kGroup; ++u)
+                    state.sum_oo[t * kGroup + u] +=
+                        mass * static_cast<Real>(anchor.hessian[(first + t) * bits + first + u]);
+            }
+        }
+    });
+    SharedRows<Real> rows{kernels, states.data(), cross_};
+    const int64_t changed = sweep_field(team, field, rule, rows);
+    if (!changed) return 0;
+    team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
+        kernels.scatter_rows(index, states.data(), before.data(), residual_.data(), begin, end);
+        for (int64_t row = begin; row < end; ++row) {
+            for (int t = 0; t < kGroup; ++t) {
+                const auto moved = static_cast<float>(states[row].q[t] - before[row * kGroup + t]);
+                const float* line = anchor.hessian + (first + t) * bits;
+                if (moved != 0)
+                    for (int u = 0; u < bits; ++u) anchor.error[row * bits + u] -= line[u] * moved;
+            }
+            if (!set_.blocks[block].bare) std::copy_n(states[row].q, kGroup, rows_[block].data() + row * kGroup);
+        }
+    });
     return changed;
 }
 

@@ -30,6 +30,15 @@ struct Prior {
     }
 };
 
+// What else a field's rows P are held to, beside the data: strength · Σ n_u (P'HP − 2 P'c) over the rows, n_u of their
+// interactions each. error = c − H P is kept up to date.
+struct RowAnchor {
+    int bits;
+    double strength;
+    const float* hessian;  // bits × bits
+    float* error;          // rows × bits
+};
+
 template <class Real>
 class GroupSweep {
   public:
@@ -42,6 +51,9 @@ class GroupSweep {
     // Update every feature's eight values by the rule. Returns how many values changed.
     int64_t sweep(Team& team, const RuleInput<Real>& rule, const Prior& prior);
 
+    // The same for one field, whose rows are also held to what an anchor says; `which` is the group.
+    int64_t sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowAnchor& anchor, int which);
+
     // A feature's eight values.
     Real* values(int64_t feature) { return v_.data() + feature * kGroup; }
 
@@ -53,6 +65,8 @@ class GroupSweep {
     int64_t sweep_direct(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior);
     template <class Rows>
     int64_t sweep_fields(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior, Rows& rows);
+    template <class Rows>
+    int64_t sweep_field(Team& team, size_t f, const RuleInput<Real>& rule, Rows& rows);
 
     const TrainingSet<Real>& set_;
     const bool cross_;

@@ -158,6 +158,44 @@ int64_t Trainer<Real>::sweep_codes(Team& team, std::span<uint8_t> codes, int bit
     return flips;
 }
 
+template <class Real>
+int64_t Trainer<Real>::sweep_anchored(Team& team, int64_t field, std::span<uint8_t> codes, std::span<const float> gains,
+                                      int bits, std::span<float> error, std::span<const float> hessian, double strength,
+                                      int passes) {
+    const Design<Real>& design = set_.design;
+    const int bytes = bits / 8;
+    require(cross_, "an anchor needs interactions across blocks");
+    require(bits >= 8 && bits <= 512 && bits % 8 == 0, "bits must be a multiple of 8 from 8 to 512");
+    require(static_cast<int64_t>(codes.size()) == design.n_features * bytes &&
+                static_cast<int64_t>(gains.size()) == design.n_features,
+            "codes must be features × bits / 8 bytes, with one gain each");
+    require(field >= 0 && field < static_cast<int64_t>(design.fields.size()), "there is no such field");
+    const Field<Real>& of = design.fields[field];
+    require(static_cast<int64_t>(error.size()) == design.blocks[of.block].n_rows * bits &&
+                static_cast<int>(hessian.size()) == bits * bits,
+            "errors must be rows × bits, the Hessian bits × bits");
+    require(strength >= 0 && std::isfinite(strength), "the strength must be finite and not negative");
+    flips_.settle(team, set_, residual_);
+    flips_.forget();
+    GroupSweep<Real> group(set_, cross_, residual_);
+    const FactorView view = FactorView::of(codes, gains, design.n_features, bits);
+    int64_t flips = 0;
+    for (int which = 0; which < view.n_groups(); ++which) {
+        group.load(team, view, which);
+        RuleInput<Real> rule;
+        rule.rule = Rule::flip;
+        rule.passes = passes;
+        flips += group.sweep_anchored(team, field, rule, {bits, strength, hessian.data(), error.data()}, which);
+        for (int64_t i = of.first; i < of.first + of.n_columns; ++i) {
+            if (!(gains[i] > 0)) continue;  // a code that does not count has no signs to tell
+            unsigned byte = 0;
+            for (int t = 0; t < kGroup; ++t) byte |= (group.values(i)[t] > 0 ? 1u : 0u) << t;
+            codes[i * bytes + which] = static_cast<uint8_t>(byte);
+        }
+    }
+    return flips;
+}
+
 template class Trainer<float>;
 template class Trainer<double>;
 

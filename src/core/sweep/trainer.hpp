@@ -53,6 +53,11 @@ class Trainer {
     int64_t sweep_codes(Team& team, std::span<uint8_t> codes, int bits, std::span<const float> delegate, double beta,
                         int passes);
 
+    // The same over the codes of one field with given gains, its rows also held to an anchor: min Σ e² + strength · Σ_u
+    // n_u (P_u'HP_u − 2 P_u'c_u), P_u = Σ x g b. error = c − H P (rows × bits) is kept up to date.
+    int64_t sweep_anchored(Team& team, int64_t field, std::span<uint8_t> codes, std::span<const float> gains, int bits,
+                           std::span<float> error, std::span<const float> hessian, double strength, int passes);
+
     // One epoch of stochastic gradient descent, visiting the interactions in `order` (numbered as the
     // training set keeps them). On one thread: each step follows from the one before. Returns Σ
     // error² on the way.
