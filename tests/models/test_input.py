@@ -197,8 +197,10 @@ def test_a_column_without_values_gets_no_weight_and_changes_nothing(model, shop)
 
 def test_a_matrix_without_a_single_value_predicts_the_mean(model):
     y = np.array([1.0, 2.0, 6.0])
+    atol = {"sgd": 0.1, "gibbs": 0.5}.get(getattr(model, "solver", ""), 1e-6)
+    if atol == 0.5:
+        model.set_params(n_iter=1000, n_samples=1000, thin=1)  # of three targets draws tell little
     prediction = model.fit(sp.csr_matrix((3, 4)), y).predict(sp.csr_matrix((1, 4)))
-    atol = {"sgd": 0.1, "gibbs": 3.0}.get(getattr(model, "solver", ""), 1e-6)
     np.testing.assert_allclose(prediction, 3.0, atol=atol)
 
 

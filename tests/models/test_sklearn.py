@@ -18,15 +18,7 @@ from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
 MODELS = [BiasModel(), FM(rank=4), FM(rank=4, solver="gibbs", n_iter=5), DiscreteFM(objective="paper", bits=8)]
 
 
-def no_partial_fit(estimator):
-    """Name the checks that call partial_fit wherever a class has one."""
-    checks = ("check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_estimators_partial_fit_n_features")
-    return dict.fromkeys(checks, "gibbs draws from all the data") if getattr(estimator, "solver", "") == "gibbs" else {}
-
-
-@parametrize_with_checks(
-    [BiasModel(), FM(), FM(solver="gibbs", n_iter=10, n_samples=5), DiscreteFM()], expected_failed_checks=no_partial_fit
-)
+@parametrize_with_checks([BiasModel(), FM(), FM(solver="gibbs", n_iter=10, n_samples=5), DiscreteFM()])
 def test_common_checks(estimator, check):
     check(estimator)
 

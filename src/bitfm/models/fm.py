@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bitfm import _core
@@ -26,6 +27,12 @@ _DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
     "gibbs": (0.0, 0.0, 100),
 }
 _REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
+
+
+def _takes_parts(model: FM) -> bool:
+    if model.solver == "gibbs":
+        raise AttributeError("gibbs draws from all the data; fit with warm_start=True continues the chain.")
+    return True
 
 
 class FM(FeatureModel):
@@ -190,6 +197,7 @@ class FM(FeatureModel):
             self.history_ = progress.history
         return self
 
+    @available_if(_takes_parts)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, fields: FieldSizes | None = None) -> Self:
         """Take one sweep or epoch over these interactions, from the present parameters."""
         with self._all_or_nothing():
@@ -198,8 +206,6 @@ class FM(FeatureModel):
             if self.interactions == "all":
                 blocks = split_one_hot(blocks)
             settings = self._settings(blocks)
-            if settings.solver == "gibbs":
-                raise ValueError("partial_fit: gibbs draws from all the data; fit with warm_start=True continues.")
             done = getattr(self, "n_iter_", 0)
             rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31), done])
             start = self._start(blocks, y, sample_weight, settings, rng, resume)

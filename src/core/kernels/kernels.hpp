@@ -43,13 +43,14 @@ struct RowIndex {
 
 // What the features of one row need to know of the row's interactions, for a block whose rows are shared.
 template <class Real>
-struct RowState {
-    Real q[kGroup];                // Σ x v of the row, kept up to date
-    Real sum_o[kGroup];            // Σ o_s
-    Real sum_eo[kGroup];           // Σ e_s o_s, kept up to date
+struct alignas(64) RowState {
     Real sum_oo[kGroup * kGroup];  // Σ o_s o_s'
-    Real count, sum_e;             // Σ 1, Σ e_s (kept up to date)
-    Real shift;                    // Σ δ'a so far: e_s falls by shift + (q − q at the start)'o_s
+    Real sum_eo[kGroup];           // Σ e_s o_s, kept up to date
+    Real q[kGroup];                // Σ x v of the row, kept up to date
+    // What follows is for pairs within the row.
+    Real sum_o[kGroup];  // Σ o_s
+    Real count, sum_e;   // Σ 1, Σ e_s (kept up to date)
+    Real shift;          // Σ δ'a so far: e_s falls by shift + (q − q at the start)'o_s
 };
 
 // A feature's problem, gathered over the rows it occurs in.

@@ -149,50 +149,79 @@ void gather_rows(const RowIndex<Real>& index, const Real* residual, RowState<Rea
 
 // h_s = x (q − x v) + x o_s = a + x o_s, the derivative of the score by v.
 template <class Real>
-BITFM_INLINE Lanes<Real> own_share(const Real* q, Real x, const Lanes<Real>& v, bool cross) {
-    return cross ? Lanes<Real>::fill(0) : (Lanes<Real>::load(q) - v * x) * x;
+BITFM_INLINE Lanes<Real> own_share(const Real* q, Real x, const Lanes<Real>& v) {
+    return (Lanes<Real>::load(q) - v * x) * x;
 }
 
+// Ask for the part of a state that is always read, some non-zeros ahead.
 template <class Real>
-void collect_shared(const RowState<Real>* states, const Column<Real>& column, const Real* v, bool cross,
-                    Quadratic<Real>* out) {
+BITFM_INLINE void fetch_state(const RowState<Real>* states, const Column<Real>& column, int64_t i) {
+    constexpr int64_t kAhead = 4;
+    if (i + kAhead >= column.n) return;
+    const char* state = reinterpret_cast<const char*>(states + column.row[i + kAhead]);
+    for (int byte = 0; byte < 10 * kLanes * int(sizeof(Real)); byte += 64) __builtin_prefetch(state + byte);
+}
+
+template <class Real, bool kCross>
+void collect_rows(const RowState<Real>* states, const Column<Real>& column, const Real* v, Quadratic<Real>* out) {
     using L = Lanes<Real>;
     L values = L::load(v), gradient = L::load(out->gradient), gram[kLanes];
     for (int t = 0; t < kLanes; ++t) gram[t] = L::load(out->hessian + t * kLanes);
     for (int64_t i = 0; i < column.n; ++i) {
+        fetch_state(states, column, i);
         const RowState<Real>& state = states[column.row[i]];
         Real x = column.value ? column.value[i] : Real(1);
-        L a = own_share(state.q, x, values, cross), o = L::load(state.sum_o);
-        gradient += a * state.sum_e + L::load(state.sum_eo) * x;
-        // Σ h h' = (count a + x o) a' + a (x o)' + x² Σ o o', row by row
-        L left = a * state.count + o * x, xo = o * x;
-        Real left_lane[kLanes], a_lane[kLanes];
-        left.store(left_lane);
-        a.store(a_lane);
         Real xx = x * x;
-        for (int t = 0; t < kLanes; ++t)
-            gram[t] += (a * left_lane[t] + xo * a_lane[t]) + L::load(state.sum_oo + t * kLanes) * xx;
+        if constexpr (kCross) {
+            gradient += L::load(state.sum_eo) * x;
+            for (int t = 0; t < kLanes; ++t) gram[t] += L::load(state.sum_oo + t * kLanes) * xx;
+        } else {
+            L a = own_share(state.q, x, values), o = L::load(state.sum_o);
+            gradient += a * state.sum_e + L::load(state.sum_eo) * x;
+            // Σ h h' = (count a + x o) a' + a (x o)' + x² Σ o o', row by row
+            L left = a * state.count + o * x, xo = o * x;
+            Real left_lane[kLanes], a_lane[kLanes];
+            left.store(left_lane);
+            a.store(a_lane);
+            for (int t = 0; t < kLanes; ++t)
+                gram[t] += (a * left_lane[t] + xo * a_lane[t]) + L::load(state.sum_oo + t * kLanes) * xx;
+        }
     }
     for (int t = 0; t < kLanes; ++t) gram[t].store(out->hessian + t * kLanes);
     gradient.store(out->gradient);
 }
 
 template <class Real>
-void apply_shared(RowState<Real>* states, const Column<Real>& column, const Real* v, const Real* delta, bool cross) {
+void collect_shared(const RowState<Real>* states, const Column<Real>& column, const Real* v, bool cross,
+                    Quadratic<Real>* out) {
+    cross ? collect_rows<Real, true>(states, column, v, out) : collect_rows<Real, false>(states, column, v, out);
+}
+
+template <class Real, bool kCross>
+void apply_rows(RowState<Real>* states, const Column<Real>& column, const Real* v, const Real* delta) {
     using L = Lanes<Real>;
     L before = L::load(v), step = L::load(delta);
     for (int64_t i = 0; i < column.n; ++i) {
+        fetch_state(states, column, i);
         RowState<Real>& state = states[column.row[i]];
         Real x = column.value ? column.value[i] : Real(1);
-        L o = L::load(state.sum_o);
-        Real along = dot(step, own_share(state.q, x, before, cross));
-        state.sum_e -= along * state.count + dot(step, o) * x;
-        state.shift += along;
-        L fall = o * along;
+        L fall = L::fill(0);
+        if constexpr (!kCross) {
+            L o = L::load(state.sum_o);
+            Real along = dot(step, own_share(state.q, x, before));
+            state.sum_e -= along * state.count + dot(step, o) * x;
+            state.shift += along;
+            fall = o * along;
+        }
         for (int t = 0; t < kLanes; ++t) fall += L::load(state.sum_oo + t * kLanes) * (delta[t] * x);
         (L::load(state.sum_eo) - fall).store(state.sum_eo);
         (L::load(state.q) + step * x).store(state.q);
     }
+}
+
+template <class Real>
+void apply_shared(RowState<Real>* states, const Column<Real>& column, const Real* v, const Real* delta, bool cross) {
+    cross ? apply_rows<Real, true>(states, column, v, delta) : apply_rows<Real, false>(states, column, v, delta);
 }
 
 template <class Real>

@@ -1,6 +1,7 @@
 #include "sweep/trainer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
