@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,52 @@ class _Field:
     ours: Matrix  # Σ x g b
 
 
+class _Moments(NamedTuple):
+    """What the rows of a block are to the others, as wholes or summed over their fields."""
+
+    ours: Matrix  # H = Σ π P Pᵀ
+    cross: Matrix  # C = Σ π P pᵀ
+
+
+class _Side:
+    """The rows of a block, weighted by the share of the interactions that use them."""
+
+    def __init__(self, weights: Matrix, fields: list[_Field]) -> None:
+        self.weights, self.fields = weights, fields
+        self.teacher = _total([f.teacher for f in fields])
+        self._moments: tuple[_Moments, _Moments] | None = None
+        self._said: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+
+    @property
+    def ours(self) -> Matrix:
+        return _total([f.ours for f in self.fields])
+
+    def moments(self) -> tuple[_Moments, _Moments]:
+        """Return the moments of whole rows, and the sum over fields on their own."""
+        if self._moments is None:
+            whole = self._of(self.ours, self.teacher)
+            parts = [self._of(f.ours, f.teacher) for f in self.fields] if len(self.fields) > 1 else [whole]
+            single = _Moments(_total([m.ours for m in parts]), _total([m.cross for m in parts]))
+            self._moments = whole, single
+        return self._moments
+
+    def said(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return Σ π p pᵀ of whole rows, and the sum over fields on their own."""
+        if self._said is None:
+            parts = [f.teacher for f in self.fields] if len(self.fields) > 1 else []
+            whole, *single = (_moment(p, p, self.weights) for p in (self.teacher, *parts))
+            self._said = whole, sum(single, start=np.zeros_like(whole)) if single else whole
+        return self._said
+
+    def forget(self) -> None:
+        """Codes have changed."""
+        self._moments = None
+
+    def _of(self, ours: Matrix, teacher: Matrix) -> _Moments:
+        weighted = (self.weights[:, None] * ours).T
+        return _Moments(np.asarray(weighted @ ours, np.float32), np.asarray(weighted @ teacher, np.float32))
+
+
 class RowAnchor:
     """Anchors codes to a teacher, row by row: a coordinate descent over codes and gains that lowers
 
@@ -52,36 +98,31 @@ class RowAnchor:
     ) -> None:
         self._threads, self._own = n_threads, own_share
         self.codes, self.gains = _start(factors, bits, seed)
-        self._weights: list[npt.NDArray[np.float32]] = []
-        self._blocks: list[list[_Field]] = []
+        self._sides: list[_Side] = []
         first = number = 0
         for block in blocks.blocks.values():
             share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
-            self._weights.append(share.astype(np.float32))
             fields = []
             for table in block.tables.values():
                 part = slice(first, first + table.n_columns)
                 teacher, ours = _sums(table, factors[part]), self._ours(table, part)
                 fields.append(_Field(number, table, _columns(table), part, teacher, ours))
                 first, number = part.stop, number + 1
-            self._blocks.append(fields)
+            self._sides.append(_Side(share.astype(np.float32), fields))
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
 
-        def update(block: int, field: _Field, error: Matrix, hessian: Matrix) -> int:
-            part = field.features
-            weights = self._weights[block]
-            return _core.anchor_field(
-                self.codes[part], self.gains[part], error, hessian, weights, *field.columns, passes, self._threads
-            )
+        def update(side: _Side, field: _Field, error: Matrix, hessian: Matrix) -> int:
+            codes, gains = self.codes[field.features], self.gains[field.features]
+            return _core.anchor_field(codes, gains, error, hessian, side.weights, *field.columns, passes, self._threads)
 
         return self._each_field(update)
 
     def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
         """Give every feature its best code for the trainer's loss + strength · N · Ω, the gains being what they are."""
 
-        def update(block: int, field: _Field, error: Matrix, hessian: Matrix) -> int:
+        def update(_: _Side, field: _Field, error: Matrix, hessian: Matrix) -> int:
             flips = trainer.sweep_anchored(
                 field.number, self.codes, self.gains, error, hessian, strength, passes, self._threads
             )
@@ -89,19 +130,20 @@ class RowAnchor:
 
         return self._each_field(update)
 
-    def _each_field(self, update: Callable[[int, _Field, Matrix, Matrix], int]) -> int:
-        """Call update(block, field, error, hessian) for one field after another; return the sum of the flips."""
+    def _each_field(self, update: Callable[[_Side, _Field, Matrix, Matrix], int]) -> int:
+        """Call update(side, field, error, hessian) for one field after another; return the sum of the flips."""
         flips = 0
         with one_blas_thread():
-            for b, fields in enumerate(self._blocks):
-                whole, single = self._seen_from(b)
-                hessian = (1 - self._own) * whole[0] + self._own * single[0]
-                wanted = sum(f.teacher for f in fields) @ whole[1].T
-                for field in fields:
-                    error = (1 - self._own) * (wanted - sum(f.ours for f in fields) @ whole[0])
-                    error += self._own * (field.teacher @ single[1].T - field.ours @ single[0])
-                    flips += update(b, field, np.ascontiguousarray(error, np.float32), hessian)
+            for side in self._sides:
+                whole, single = self._seen_from(side)
+                hessian = np.asarray((1 - self._own) * whole.ours + self._own * single.ours, np.float32)
+                wanted = side.teacher @ whole.cross.T
+                for field in side.fields:
+                    error = (1 - self._own) * (wanted - side.ours @ whole.ours)
+                    error += self._own * (field.teacher @ single.cross.T - field.ours @ single.ours)
+                    flips += update(side, field, np.asarray(error, np.float32), hessian)
                     field.ours = self._ours(field.table, field.features)
+                side.forget()
         return flips
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
@@ -110,16 +152,16 @@ class RowAnchor:
         The scales are expected to lie within `spread` of 1, so a field that hardly counts keeps about 1.
         """
         sides = [
-            np.stack([f.ours[block.rows] for f in fields], axis=1)  # interactions × fields × bits
-            for fields, block in zip(self._blocks, blocks.blocks.values(), strict=True)
+            np.stack([f.ours[block.rows] for f in side.fields], axis=1)  # interactions × fields × bits
+            for side, block in zip(self._sides, blocks.blocks.values(), strict=True)
         ]
-        scales = [np.ones(side.shape[1]) for side in sides]
+        scales = [np.ones(vectors.shape[1]) for vectors in sides]
         prior = float(np.mean(residual**2)) / spread**2
         for _ in range(_SCALE_ROUNDS):
-            for b, side in enumerate(sides):
+            for b, vectors_of_fields in enumerate(sides):
                 vectors = [np.einsum("nfk,f->nk", x, s) for x, s in zip(sides, scales, strict=True)]
                 others = [v for c, v in enumerate(vectors) if c != b]
-                z = np.einsum("nfk,nk->nf", side, sum(others))
+                z = np.einsum("nfk,nk->nf", vectors_of_fields, sum(others))
                 among = [np.einsum("nk,nk->n", v, w) for i, v in enumerate(others) for w in others[:i]]
                 gram = np.einsum("nf,ng->fg", z, z) + prior * np.eye(z.shape[1])
                 pull = np.einsum("nf,n->f", z, residual - sum(among)) + prior
@@ -133,32 +175,31 @@ class RowAnchor:
 
     def disagreement(self) -> tuple[float, float]:
         """Return Ω, and what it would be for codes that say nothing."""
+        value = reference = 0.0
         with one_blas_thread():
-            value = reference = 0.0
-            for b, fields in enumerate(self._blocks[:-1]):
-                for c in range(b + 1, len(self._blocks)):
-                    groups = [(1 - self._own, fields, self._blocks[c])]
-                    groups += [(self._own, [f], [g]) for f in fields for g in self._blocks[c]]
-                    for share, left, right in groups:
-                        lost, all_of_it = _disagreement(left, right, self._weights[b], self._weights[c])
-                        value += share * lost
-                        reference += share * all_of_it
+            for b, left in enumerate(self._sides):
+                for right in self._sides[:b]:
+                    shares = (1 - self._own, self._own)
+                    for share, said, m, n in zip(
+                        shares,
+                        zip(left.said(), right.said(), strict=True),
+                        left.moments(),
+                        right.moments(),
+                        strict=True,
+                    ):
+                        everything = float(np.sum(said[0] * said[1]))
+                        both = float(np.sum(m.cross * n.cross, dtype=np.float64))
+                        by_us = float(np.sum(m.ours * n.ours, dtype=np.float64))
+                        value += share * (everything - 2 * both + by_us)
+                        reference += share * everything
         return value, reference
 
-    def _seen_from(self, block: int) -> tuple[tuple[Matrix, Matrix], tuple[Matrix, Matrix]]:
-        """Return H and C over the other blocks' rows, and the same with fields on their own."""
-        bits, width = self.codes.shape[1] * 8, self._blocks[0][0].teacher.shape[1]
-        whole = np.zeros((bits, bits), np.float32), np.zeros((bits, width), np.float32)
-        single = np.zeros((bits, bits), np.float32), np.zeros((bits, width), np.float32)
-        for c, fields in enumerate(self._blocks):
-            if c == block:
-                continue
-            weight = self._weights[c][:, None]
-            for group, (h, cross) in [(fields, whole), *(([f], single) for f in fields)]:
-                ours = sum(f.ours for f in group)
-                weighted = (weight * ours).T
-                h += weighted @ ours
-                cross += weighted @ sum(f.teacher for f in group)
+    def _seen_from(self, side: _Side) -> tuple[_Moments, _Moments]:
+        """Return the moments of the other blocks' rows."""
+        others = [other.moments() for other in self._sides if other is not side]
+        whole, single = (
+            _Moments(_total([m[i].ours for m in others]), _total([m[i].cross for m in others])) for i in (0, 1)
+        )
         return whole, single
 
     def _ours(self, table: Table, part: slice) -> Matrix:
@@ -225,7 +266,7 @@ def _mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
 
 def _pairs(a: Any, b: Any, weight: Matrix) -> float:
     """Return Σ_{i≠j} π_i π_j ⟨a_i, a_j⟩ ⟨b_i, b_j⟩."""
-    moment = np.asarray((a * weight[:, None]).T @ b, np.float64)
+    moment = _moment(a, b, weight)
     own = weight * np.einsum("ij,ij->i", a, a) * weight * np.einsum("ij,ij->i", b, b)
     return float(np.sum(moment * moment) - np.sum(own, dtype=np.float64))
 
@@ -255,15 +296,10 @@ def _sums(table: Table, values: Matrix) -> Matrix:
     return np.asarray(table.matrix.astype(np.float32) @ values, np.float32)
 
 
-def _disagreement(left: list[_Field], right: list[_Field], pi: Matrix, rho: Matrix) -> tuple[float, float]:
-    """Return Σ π ρ (⟨p, q⟩ − ⟨P, Q⟩)² over all pairs of rows, and Σ π ρ ⟨p, q⟩²."""
-    p, q = sum(f.teacher for f in left), sum(f.teacher for f in right)
-    ours, theirs = sum(f.ours for f in left), sum(f.ours for f in right)
+def _moment(a: Matrix, b: Matrix, weights: Matrix) -> npt.NDArray[np.float64]:
+    """Return Σ π a bᵀ."""
+    return np.asarray((a * weights[:, None]).T @ b, np.float64)
 
-    def moment(a: Any, b: Any, weight: Matrix) -> npt.NDArray[np.float64]:
-        return np.asarray((a * weight[:, None]).T @ b, np.float64)
 
-    said = float(np.sum(moment(p, p, pi) * moment(q, q, rho)))
-    by_us = float(np.sum(moment(ours, ours, pi) * moment(theirs, theirs, rho)))
-    both = float(np.sum(moment(p, ours, pi) * moment(q, theirs, rho)))
-    return said - 2 * both + by_us, said
+def _total(matrices: list[Matrix]) -> Matrix:
+    return matrices[0] if len(matrices) == 1 else np.asarray(sum(matrices), np.float32)
