@@ -20,11 +20,11 @@ from bitfm.models.fm import FM
 
 __all__ = ["AnchoredFit", "AnchoredSettings"]
 
-_SETTLED = 0.005  # share of the bits that may still flip when the codes are done
+_SETTLED = 0.01  # share of the bits that may still flip when the codes are done
 _WEIGHT_SWEEPS = 5
 _SCALE_SPREAD = 0.3  # a field's scale is expected within this of 1
-_STRENGTHS = (float("inf"), 10.0)  # λ to choose from: less has never helped
-_DATA_SWEEPS = 4
+_STRENGTHS = (float("inf"), 10.0)  # λ to choose from, falling: less has never helped
+_DATA_SWEEPS = 3
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ class AnchoredFit:
                 choice = self._choose(held_out)
             teacher = self._teach(self._blocks, self._y, "teacher")
         lesson = _Lesson(self._blocks, self._y, teacher)
-        return self._refit(lesson, self._study(lesson, choice.strength), choice.scales)
+        anchor = self._study(lesson)
+        self._study_data(lesson, anchor, choice.strength)
+        return self._refit(lesson, anchor, choice.scales)
 
     def _choose(self, held_out: npt.NDArray[np.bool_]) -> _Choice:
         """Fit to a part of the data, and find what predicts the rest best.
@@ -92,9 +94,9 @@ class AnchoredFit:
         lesson = _Lesson(learnt, y, self._teach(learnt, y, "trial"))
         as_is = np.ones(len(learnt.fields))
         best, least = _Choice(float("inf"), np.zeros_like(as_is)), float("inf")
-        strengths = (float("inf"),) if not s.cross else _STRENGTHS if s.anchor is None else (s.anchor,)
-        for strength in strengths:
-            anchor = self._study(lesson, strength)
+        anchor = self._study(lesson)
+        for strength in (float("inf"),) if not s.cross else _STRENGTHS if s.anchor is None else (s.anchor,):
+            self._study_data(lesson, anchor, strength)
             student = self._refit(lesson, anchor, as_is)
             linear = self._predict(unseen, student._replace(gains=np.zeros_like(student.gains)))
             fitted = anchor.fit_scales(unseen, truth - linear, spread=_SCALE_SPREAD)
@@ -118,8 +120,8 @@ class AnchoredFit:
 
         return teacher.fit(blocks, y, callback=forward)
 
-    def _study(self, lesson: _Lesson, strength: float) -> RowAnchor | FeatureAnchor:
-        """Fit codes and gains to the teacher alone, and then, if λ is finite, the codes to the data as well."""
+    def _study(self, lesson: _Lesson) -> RowAnchor | FeatureAnchor:
+        """Fit codes and gains to the teacher."""
         s = self.settings
         kind = RowAnchor if s.cross else FeatureAnchor
         anchor = kind(lesson.blocks, lesson.factors, s.bits, seed=s.seed, n_threads=s.threads)
@@ -129,12 +131,13 @@ class AnchoredFit:
             self._stopped |= self.progress.report("anchor", number, s.max_iter, objective, objective, flips)
             if self._stopped or flips <= _SETTLED * anchor.codes.size * 8:
                 break
-        if isinstance(anchor, RowAnchor) and np.isfinite(strength) and not self._stopped:
-            self._study_data(lesson, anchor, strength)
         return anchor
 
-    def _study_data(self, lesson: _Lesson, anchor: RowAnchor, strength: float) -> None:
+    def _study_data(self, lesson: _Lesson, anchor: RowAnchor | FeatureAnchor, strength: float) -> None:
+        """Fit the codes to the data as well, if λ is finite."""
         s = self.settings
+        if not np.isfinite(strength) or self._stopped or not isinstance(anchor, RowAnchor):
+            return
         trainer, weights, bias, ridge = lesson.open(anchor.codes, anchor.gains, s.cross, s.threads)
         penalty = np.repeat(ridge, [f.size for f in lesson.blocks.fields])
         for number in range(1, _DATA_SWEEPS + 1):
