@@ -76,6 +76,21 @@ def test_named_fields_come_first_and_ids_last_on_their_sides(part):
     np.testing.assert_allclose(X.to_csr().toarray(), whole, rtol=1e-6)
 
 
+def test_a_validation_part_is_taken_from_the_training_part_alone():
+    rng = np.random.default_rng(0)
+    train = tuple(rng.integers(1, 20, 200).astype(kind) for kind in (np.int32, np.int32, np.float64))
+    split = Split("many", 20, 20, train, tuple(part[:0] for part in train))
+    part = split.validation(0.1, seed=3)
+    assert (len(part.train[0]), len(part.test[0])) == (180, 20)
+    both = np.stack([np.concatenate(pair) for pair in zip(part.train, part.test, strict=True)])
+    assert sorted(map(tuple, both.T)) == sorted(map(tuple, np.stack(train).T))
+    assert (split.validation(0.1, seed=3).test[1] == part.test[1]).all()
+    assert (split.validation(0.1, seed=4).test[1] != part.test[1]).any()
+    table = part.blocks("test", fields=("history",)).blocks["user"].tables["history"].matrix
+    assert (table != history(*part.train[:2], 20, 20)).nnz == 0
+    assert (table != history(*split.train[:2], 20, 20)).nnz > 0
+
+
 def test_an_unknown_field_is_refused_with_those_that_there_are():
     with pytest.raises(ValueError, match="small has no field 'plot'; there are age, history, genres, raters"):
         small().blocks(fields=("age", "plot"))

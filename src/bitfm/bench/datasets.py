@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeAlias
@@ -45,6 +45,24 @@ class Split:
     test: Triples
     user_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
     item_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
+    protocol: str = ""
+
+    def validation(self, fraction: float = 0.1, seed: int = 0) -> Split:
+        """Return the training part, split again: to choose by, without a look at the test part.
+
+        A share of its ratings, drawn at random, is the test part of what is returned. Histories and raters there are
+        of the ratings that remain.
+        """
+        n = len(self.train[2])
+        held_out = np.zeros(n, bool)
+        held_out[np.random.default_rng(seed).permutation(n)[: round(n * fraction)]] = True
+        users, items, ratings = self.train
+        return replace(
+            self,
+            train=(users[~held_out], items[~held_out], ratings[~held_out]),
+            test=(users[held_out], items[held_out], ratings[held_out]),
+            protocol=f"{fraction:.0%} of the training part to validate",
+        )
 
     def blocks(self, part: str = "train", fields: Sequence[str] = ()) -> Blocks:
         """Return the users and items of a part: the named fields in their order, and the ids after them.
@@ -110,8 +128,11 @@ def load(name: str, folder: Path | None = None, seed: int = 0, cold_items: float
     data = READERS[name](need_data(folder))
     if cold_items is not None:
         train = split_cold_items(data.items, cold_items, seed)
+        protocol = f"all ratings of {cold_items:.0%} of the items to test"
+    elif data.train is not None:
+        train, protocol = data.train, "the paper's split"
     else:
-        train = split_per_user(data.users, 0.5, seed) if data.train is None else data.train
+        train, protocol = split_per_user(data.users, 0.5, seed), "half of each user's ratings to train, half to test"
     return Split(
         name,
         n_users=int(data.users.max()) + 1,
@@ -120,4 +141,5 @@ def load(name: str, folder: Path | None = None, seed: int = 0, cold_items: float
         test=(data.users[~train], data.items[~train], data.ratings[~train]),
         user_fields=data.user_fields,
         item_fields=data.item_fields,
+        protocol=protocol,
     )
