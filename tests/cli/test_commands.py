@@ -9,9 +9,12 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 import bitfm
 from bitfm import _core
+from bitfm.cli.main import app
+from ratings import small_ratings
 
 
 def run(*arguments, cwd, **environment):
@@ -73,6 +76,21 @@ def test_bench_scale_runs_on_a_small_system(tmp_path):
     facts = {row["what"]: row["measured"] for row in rows}
     assert facts["features"] == 550
     assert facts["seconds a codes iteration"] > 0
+
+
+def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
+    sets = {"one": lambda _: small_ratings(1), "two": lambda _: small_ratings(2)}
+    monkeypatch.setattr("bitfm.bench.datasets.READERS", sets)
+    monkeypatch.setattr("bitfm.bench.accuracy.READERS", sets)
+    options = ["--data", str(tmp_path), "--bits", "8", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, ["bench", "accuracy", *options])
+    assert done.exit_code == 0, done.output
+    for expected in ("one: half of each user", "two: half of each user", "DFM, anchored", "NDCG@10", "bytes a feature"):
+        assert expected in done.stdout
+    assert done.stdout.count("bitfm bench accuracy --bits 8 ") == 2
+    assert (tmp_path / "out" / "accuracy.csv").read_text().count("\n") == 1 + 2 * 6
+    done = CliRunner().invoke(app, ["bench", "accuracy", "--dataset", "two", *options[:4], "--json"])
+    assert len(json.loads(done.stdout)["rows"]) == 6
 
 
 @pytest.mark.parametrize("command", ["train", "accuracy"])

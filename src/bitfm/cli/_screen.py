@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 # A pipe has no width of its own; give tables there enough for every column.
-console = Console(width=None if sys.stdout.isatty() else 150)
+console = Console(width=None if sys.stdout.isatty() else 180)
 _stderr = Console(stderr=True)
+_NUMBER = re.compile(r"([-+\d.,e]+( ± [\d.,]+)?)?")
 
 
 def error(message: str) -> None:
@@ -27,18 +29,26 @@ def note(message: str) -> None:
     _stderr.print(message, style="dim", highlight=False, markup=False)
 
 
-def show(title: str, rows: Sequence[Mapping[str, Any]], *, as_json: bool = False) -> None:
-    """Print rows as a table, or as JSON."""
+def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as_json: bool = False) -> None:
+    """Print rows as a table with a line below it, or as JSON."""
     if as_json:
-        print(json.dumps({"title": title, "rows": [_plain(row) for row in rows]}))
+        print(json.dumps({"title": title, "caption": caption, "rows": [_plain(row) for row in rows]}))
         return
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    table = Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        caption=escape(caption) or None,
+        caption_justify="left",
+        header_style="bold",
+    )
     columns = list(dict.fromkeys(key for row in rows for key in row))
+    texts = {name: [_text(row.get(name)) for row in rows] for name in columns}
     for name in columns:
-        numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
+        numeric = all(_NUMBER.fullmatch(text) for text in texts[name])
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(_text(row.get(name))) for name in columns))
+    for row in zip(*texts.values(), strict=True):
+        table.add_row(*map(escape, row))
     console.print(table)
 
 

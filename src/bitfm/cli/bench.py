@@ -13,6 +13,7 @@ app = typer.Typer(help="Measure: each command prints a table, or JSON for progra
 
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Data = Annotated[Path | None, typer.Option(help="The folder of the real data sets (default: BITFM_DATA).")]
+Out = Annotated[Path | None, typer.Option(help="A folder for a CSV and a picture (which needs the extra plots).")]
 Dataset = Annotated[list[str] | None, typer.Option(help="yelp or amazon; may be given twice. Default: both.")]
 
 
@@ -38,16 +39,28 @@ def train(data: Data = None, dataset: Dataset = None, as_json: Json = False) -> 
 @app.command()
 def accuracy(
     data: Data = None,
-    dataset: Dataset = None,
-    bits: Annotated[list[int] | None, typer.Option(help="Code lengths; may be given twice. Default: 64.")] = None,
-    seed: int = 0,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="ml-100k, ml-1m, douban, yelp or amazon; may be given several times. Default: all."),
+    ] = None,
+    bits: Annotated[
+        list[int] | None, typer.Option(help="Code lengths; may be given several times. Default: 8 to 64, 8 to 128.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="How many seeds. Default: 3 on ml-100k, else 1.")] = None,
+    out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Score accuracy on the paper's sets and split, beside bias-only and the real-valued FM."""
+    """Score codes of every length beside bias-only and real-valued machines, tuned."""
+    from bitfm.bench import _plots
+    from bitfm.bench._results import Results, command_line, over_seeds
     from bitfm.bench.accuracy import run
 
-    rows = run(tuple(dataset or ("yelp", "amazon")), bits=tuple(bits or (64,)), seed=seed, folder=data, say=note)
-    show("Accuracy, ids only, the paper's split", rows, as_json=as_json)
+    command = command_line("accuracy", dataset=dataset, bits=bits, seeds=seeds)
+    results = Results(out, "accuracy", _plots.draw_accuracy, command, note)
+    for split, rows in run(dataset, bits=bits, seeds=seeds, folder=data, say=note):
+        title = f"{split.name}: {split.protocol}"
+        show(title, rows if as_json else over_seeds(rows, ("method", "bits")), caption=command, as_json=as_json)
+        results.add(rows)
 
 
 @app.command()

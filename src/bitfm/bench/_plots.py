@@ -1,0 +1,120 @@
+"""The benchmarks' pictures. They need matplotlib; nothing else here does."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bitfm._atomic import atomic_write
+from bitfm.bench._measure import Row
+
+__all__ = ["MISSING", "available", "draw_accuracy", "save"]
+
+MISSING = "matplotlib is not installed: pip install 'bitfm[plots]'"
+
+_TITLES = {"ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "douban": "Douban", "yelp": "Yelp", "amazon": "Amazon"}
+# Colours that the colour-blind can tell apart (Okabe and Ito), and a line or a marker of its own for each.
+_LINES: dict[str, dict[str, Any]] = {
+    "DFM, anchored": {"color": "#D55E00", "marker": "o", "markersize": 5, "linewidth": 1.8, "zorder": 4},
+    "DFM, paper": {"color": "#0072B2", "marker": "s", "markersize": 4.5, "linewidth": 1.4, "zorder": 3},
+    "FM, Gibbs": {"color": "#222222", "linestyle": "-", "linewidth": 1.1},
+    "FM, ALS": {"color": "#009E73", "linestyle": (0, (5, 2)), "linewidth": 1.2},
+    "FM, SGD": {"color": "#CC79A7", "linestyle": (0, (4, 1.5, 1, 1.5)), "linewidth": 1.2},
+    "bias only": {"color": "#888888", "linestyle": (0, (1, 1.5)), "linewidth": 1.4},
+}
+_STYLE: dict[Any, Any] = {
+    "font.family": "STIXGeneral",  # comes with matplotlib
+    "mathtext.fontset": "stix",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.6,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "xtick.minor.visible": False,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "svg.hashsalt": "bitfm",  # the same numbers give the same file
+    "figure.dpi": 100,
+}
+
+
+def available() -> bool:
+    """Whether pictures can be drawn."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def save(figure: Any, base: Path) -> None:
+    """Write the figure as ``base.png`` and ``base.svg``."""
+    import matplotlib
+
+    for ending, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
+        memory = io.BytesIO()
+        with matplotlib.rc_context(_STYLE):
+            figure.savefig(memory, format=ending[1:], dpi=200, metadata=metadata)
+        with atomic_write(base.with_suffix(ending)) as file:
+            file.write(memory.getvalue())
+
+
+def draw_accuracy(rows: Sequence[Row]) -> Any:
+    """Draw NDCG@10 against bits: a panel a data set, a line a kind of codes, and a level for each rival."""
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE):
+        figure, panels, corner = _panels(len({row["dataset"] for row in rows}), width=2.75, height=2.45)
+        for axes, dataset in zip(panels, dict.fromkeys(row["dataset"] for row in rows), strict=True):
+            _accuracy_panel(axes, [row for row in rows if row["dataset"] == dataset])
+            axes.set_title(_TITLES.get(dataset, dataset))
+        for axes in panels[:: _columns(len(panels) + 1)]:
+            axes.set_ylabel("NDCG@10")
+        handles, labels = panels[0].get_legend_handles_labels()
+        order = sorted(range(len(labels)), key=lambda i: list(_LINES).index(labels[i]))
+        corner.legend([handles[i] for i in order], [labels[i] for i in order], loc="center left", labelspacing=0.7)
+    return figure
+
+
+def _accuracy_panel(axes: Any, rows: Sequence[Row]) -> None:
+    for method, style in _LINES.items():
+        mine = [row for row in rows if row["method"] == method]
+        lengths = sorted({row["bits"] for row in mine if row["bits"]})
+        if lengths:
+            means, errors = _mean_and_spread([[r["NDCG@10"] for r in mine if r["bits"] == b] for b in lengths])
+            axes.errorbar(lengths, means, errors, label=method, capsize=2.5, elinewidth=0.9, **style)
+        elif mine:
+            axes.axhline(statistics.fmean(row["NDCG@10"] for row in mine), label=method, **style)
+    ticks = sorted({row["bits"] for row in rows if row["bits"]})
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xlabel("bits a feature")
+    axes.margins(y=0.1)
+
+
+def _mean_and_spread(groups: list[list[float]]) -> tuple[list[float], list[float] | None]:
+    means = [statistics.fmean(group) for group in groups]
+    return means, [statistics.stdev(group) for group in groups] if len(groups[0]) > 1 else None
+
+
+def _columns(cells: int) -> int:
+    return min(3, cells)
+
+
+def _panels(n: int, width: float, height: float) -> tuple[Any, list[Any], Any]:
+    """Return a figure, its panels, and an empty cell after them for the legend."""
+    from matplotlib.figure import Figure
+
+    columns = _columns(n + 1)
+    rows = -(-(n + 1) // columns)
+    figure: Any = Figure(figsize=(columns * width, rows * height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.07, h_pad=0.07)
+    cells = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for empty in cells[n:]:
+        empty.set_axis_off()
+    return figure, cells[:n], cells[n]
