@@ -16,7 +16,7 @@ from bitfm.bench._measure import Row
 
 __all__ = ["Results", "command_line", "over_seeds", "spread", "write_csv"]
 
-_DIGITS = {"NDCG@1": 4, "NDCG@5": 4, "NDCG@10": 4, "RMSE": 4, "bytes a feature": 0, "seconds": 1}
+_DIGITS = {"NDCG@1": 4, "NDCG@5": 4, "NDCG@10": 4, "difference": 4, "RMSE": 4, "bytes a feature": 0, "seconds": 1}
 
 
 class Results:
@@ -27,7 +27,7 @@ class Results:
     folder : Path or None
         Where ``<name>.csv``, ``<name>.png`` and ``<name>.svg`` go; with None nothing is saved.
     name : str
-    draw : called with all rows so far; returns a figure
+    draw : called with all rows so far; returns a figure. None: no picture.
     command : str
         Said in every row of the CSV.
     say : called with a remark
@@ -37,16 +37,16 @@ class Results:
         self,
         folder: Path | None,
         name: str,
-        draw: Callable[[Sequence[Row]], Any],
+        draw: Callable[[Sequence[Row]], Any] | None,
         command: str,
         say: Callable[[str], None],
     ) -> None:
         self.rows: list[Row] = []
         self._base = None if folder is None else folder / name
-        self._draw, self._command = draw, command
+        self._draw, self._command = draw if _plots.available() else None, command
         if self._base is not None:
             self._base.parent.mkdir(parents=True, exist_ok=True)
-            if not _plots.available():
+            if draw is not None and self._draw is None:
                 say(f"there will be no picture beside {self._base}.csv: {_plots.MISSING}")
 
     def add(self, rows: Sequence[Row]) -> None:
@@ -54,7 +54,7 @@ class Results:
         self.rows += rows
         if self._base is not None:
             write_csv(self._base.with_suffix(".csv"), [{**row, "command": self._command} for row in self.rows])
-            if _plots.available():
+            if self._draw is not None:
                 _plots.save(self._draw(self.rows), self._base)
 
 
@@ -66,12 +66,20 @@ def over_seeds(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
     return [
         {
             **dict(zip(by, key, strict=True)),
-            **{name: spread([row[name] for row in group], n) for name, n in _DIGITS.items() if name in group[0]},
+            **{name: _mean(name, [row[name] for row in group]) for name in _DIGITS if name in group[0]},
             "fields": " | ".join(dict.fromkeys(row["fields"] for row in group)),
             "seeds": ", ".join(str(row["seed"]) for row in group),
         }
         for key, group in groups.items()
     ]
+
+
+def _mean(name: str, values: Sequence[float | None]) -> str | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    text = spread(known, _DIGITS[name])
+    return f"+{text}" if name == "difference" and not text.startswith("-") else text
 
 
 def spread(values: Sequence[float], digits: int = 4) -> str:

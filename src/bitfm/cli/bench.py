@@ -64,6 +64,27 @@ def accuracy(
 
 
 @app.command()
+def features(
+    data: Data = None,
+    dataset: Annotated[str, typer.Option(help="ml-1m, or another set with features.")] = "ml-1m",
+    bits: Annotated[int, typer.Option(help="Code length.")] = 64,
+    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="A folder for a CSV.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Add fields one at a time, and score warm items and items that nobody has rated."""
+    from bitfm.bench._results import Results, command_line, over_seeds
+    from bitfm.bench.features import run
+
+    command = command_line("features", dataset=dataset, bits=bits, seeds=seeds)
+    results = Results(out, "features", None, command, note)
+    for split, rows in run(dataset, bits=bits, seeds=seeds, folder=data, say=note):
+        summary = rows if as_json else over_seeds(rows, ("method", "bits", "fields"))
+        show(f"{split.name}: {split.protocol}", summary, caption=command, as_json=as_json)
+        results.add(rows)
+
+
+@app.command()
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
