@@ -36,10 +36,10 @@ def test_cold_items_are_in_random_order_until_features_tell_them_apart():
     rows = compare_cold(split, 16, 0, silent)
     by_chance = rows[0]
     assert (by_chance["method"], by_chance["seconds"]) == ("random order", None)
-    known = "ids, history, raters"
+    known = "ids, history"
     for method in ("bias only", "FM, Gibbs", "DFM, anchored"):
         mine = by_fields(rows, method)
-        assert list(mine) == [known, f"{known}, genres", f"{known}, genres, age"]
+        assert list(mine) == [known, f"{known}, genres", f"{known}, genres, age", f"{known}, genres, age, raters"]
         assert mine[known]["NDCG@10"] == pytest.approx(by_chance["NDCG@10"])  # ids of cold items say nothing
     assert by_fields(rows, "FM, Gibbs")[f"{known}, genres"]["NDCG@10"] > by_chance["NDCG@10"]
 
@@ -51,5 +51,6 @@ def test_warm_comes_first_and_then_cold_with_every_seed(tmp_path, monkeypatch):
     done = list(features.run("one", bits=8, seeds=2, folder=tmp_path, say=silent))
     assert [rows for _, rows in done] == [[("warm", 8, 0), ("warm", 8, 1)], [("cold", 8, 0), ("cold", 8, 1)]]
     assert [split.protocol for split, _ in done] == [
-        "half of each user's ratings to train, half to test", "all ratings of 20% of the items to test",
-    ]  # fmt: skip
+        "half of each user's ratings to train, half to test",
+        "half of each user's ratings to train, half to test; 20% of the items to test alone, all others to train",
+    ]

@@ -121,24 +121,26 @@ def load(name: str, folder: Path | None = None, seed: int = 0, cold_items: float
     seed : int, default 0
         Of the split.
     cold_items : float, optional
-        Test on all ratings of this share of the items instead, and train on all others.
+        Leave this share of the items out of the training part, and all others out of the test part.
     """
     if name not in READERS:
         raise ValueError(f"no data set is called {name!r}; there are {', '.join(READERS)}")
     data = READERS[name](need_data(folder))
-    if cold_items is not None:
-        train = split_cold_items(data.items, cold_items, seed)
-        protocol = f"all ratings of {cold_items:.0%} of the items to test"
-    elif data.train is not None:
+    if data.train is not None:
         train, protocol = data.train, "the paper's split"
     else:
         train, protocol = split_per_user(data.users, 0.5, seed), "half of each user's ratings to train, half to test"
+    test = ~train
+    if cold_items is not None:
+        warm = split_cold_items(data.items, cold_items, seed)
+        train, test = train & warm, test & ~warm
+        protocol += f"; {cold_items:.0%} of the items to test alone, all others to train"
     return Split(
         name,
         n_users=int(data.users.max()) + 1,
         n_items=int(data.items.max()) + 1,
         train=(data.users[train], data.items[train], data.ratings[train]),
-        test=(data.users[~train], data.items[~train], data.ratings[~train]),
+        test=(data.users[test], data.items[test], data.ratings[test]),
         user_fields=data.user_fields,
         item_fields=data.item_fields,
         protocol=protocol,

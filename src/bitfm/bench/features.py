@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 Fields = tuple[str, ...]
 
-_COLD_STEPS = (("genres", "year"), ("cast", "words"))  # then everything
+_COLD_STEPS = (("genres", "year"), ("cast", "words"))  # then everything; raters, which cold items lack, at last
 
 
 def run(
@@ -60,12 +60,13 @@ def compare_warm(split: Split, bits: int, seed: int, say: Callable[[str], None])
 def compare_cold(split: Split, bits: int, seed: int, say: Callable[[str], None]) -> list[Row]:
     """Measure random order, and each model with more and more of what tells a new item from another."""
     others = (*split.user_fields, *split.item_fields)
-    designs: dict[Fields, Fields | None] = {WITH_HISTORY: None}
-    for step in (*_COLD_STEPS, others):
+    start: Fields = ("history",)
+    designs: dict[Fields, Fields | None] = {start: None}
+    for step in (*_COLD_STEPS, others, ("raters",)):
         before = list(designs)[-1]
-        added = tuple(name for name in step if name in others and name not in before)
+        added = tuple(name for name in step if name in (*others, "raters") and name not in before)
         if added:
-            designs[(*before, *added)] = WITH_HISTORY
+            designs[(*before, *added)] = start
     constant = np.full(len(split.test[2]), split.train[2].mean())  # all tied, which counts as every order at once
     no_model = {"bytes a feature": None, "seconds": None, "fields": ""}
     by_chance = _row(split, "random order", None, None, {**scored(split, constant), **no_model}, seed)
