@@ -5,6 +5,16 @@
 
 namespace bitfm {
 
+namespace {
+
+int bits_of(const Array2<uint8_t>& codes, const Array1<float>& gains) {
+    require(codes.shape(0) == gains.shape(0), "one gain per feature is needed");
+    require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
+    return static_cast<int>(codes.shape(1)) * 8;
+}
+
+}  // namespace
+
 void bind_anchor(nb::module_& m) {
     m.def(
         "anchor_field",
@@ -12,12 +22,13 @@ void bind_anchor(nb::module_& m) {
            Array1<const float> row_weight, std::optional<Array1<const int64_t>> start,
            std::optional<Array1<const int32_t>> rows, std::optional<Array1<const float>> values, int passes,
            int n_threads) {
-            require(codes.shape(0) == gains.shape(0), "one gain per feature is needed");
+            const int bits = bits_of(codes, gains);
             require(start.has_value() == rows.has_value() && start.has_value() == values.has_value(),
                     "give starts, rows and values of the columns, or none of them");
+            require(!start || start->shape(0) > 0, "the columns' starts must rise from 0 to the number of non-zeros");
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
-            return anchor_field(team, span_of(codes), span_of(gains), span_of(error), span_of(hessian),
+            return anchor_field(team, span_of(codes), span_of(gains), bits, span_of(error), span_of(hessian),
                                 span_of(row_weight), {span_of(start), span_of(rows), span_of(values)}, passes);
         },
         nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("error").noconvert(),
@@ -28,11 +39,11 @@ void bind_anchor(nb::module_& m) {
         "anchor_pairs",
         [](Array2<uint8_t> codes, Array1<float> gains, Array2<const float> factors, Array1<const float> weights,
            int passes) {
-            require(codes.shape(0) == gains.shape(0), "one gain per feature is needed");
+            const int bits = bits_of(codes, gains);
             require(factors.shape(1) <= 1 << 20, "the factors are too wide");
             nb::gil_scoped_release release;
             Team team(1, poll_signals);
-            return anchor_pairs(team, span_of(codes), span_of(gains), span_of(factors),
+            return anchor_pairs(team, span_of(codes), span_of(gains), bits, span_of(factors),
                                 static_cast<int>(factors.shape(1)), span_of(weights), passes);
         },
         nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("factors").noconvert(),

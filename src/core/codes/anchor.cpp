@@ -14,12 +14,10 @@ namespace {
 
 constexpr int64_t kGrain = 64;
 
-int bits_of(std::span<const uint8_t> codes, std::span<const float> gains) {
-    if (gains.empty()) return 8;
-    const size_t bits = codes.size() / gains.size() * 8;
-    require(codes.size() % gains.size() == 0 && bits >= 8 && bits <= kMostBits,
-            "codes must be 1 to 64 bytes a feature, with one gain each");
-    return static_cast<int>(bits);
+void check_codes(std::span<const uint8_t> codes, std::span<const float> gains, int bits) {
+    require(
+        bits >= 8 && bits <= kMostBits && bits % 8 == 0 && codes.size() == gains.size() * static_cast<size_t>(bits / 8),
+        "codes must be 1 to 64 bytes a feature, with one gain each");
 }
 
 // Checks what the kernel trusts; returns whether no two columns meet in a row.
@@ -45,10 +43,10 @@ bool check_columns(const Columns& columns, size_t n_columns, size_t n_rows) {
 
 }  // namespace
 
-int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, std::span<float> error,
+int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits, std::span<float> error,
                      std::span<const float> hessian, std::span<const float> row_weight, const Columns& columns,
                      int passes) {
-    const int bits = bits_of(codes, gains);
+    check_codes(codes, gains, bits);
     require(hessian.size() == static_cast<size_t>(bits * bits), "the Hessian must be bits × bits");
     require(error.size() == row_weight.size() * static_cast<size_t>(bits), "errors must be rows × bits");
     const bool apart = check_columns(columns, gains.size(), row_weight.size());
@@ -76,9 +74,9 @@ int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gain
     return flips;
 }
 
-int64_t anchor_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gains, std::span<const float> factors,
-                     int width, std::span<const float> weight, int passes) {
-    const int bits = bits_of(codes, gains);
+int64_t anchor_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits,
+                     std::span<const float> factors, int width, std::span<const float> weight, int passes) {
+    check_codes(codes, gains, bits);
     const size_t n = gains.size();
     require(width > 0 && width % kGroup == 0 && factors.size() == n * static_cast<size_t>(width),
             "factors must be features × width, a multiple of 8");
