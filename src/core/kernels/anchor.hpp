@@ -18,10 +18,11 @@ BITFM_INLINE float dot_of(const float* a, const float* b, int bits) {
     return sum.sum();
 }
 
-// The best gain for a code: b'a / b'Hb, or 0. Curvature that rounding may have made of nothing counts as none.
+// The best gain for a code: b'a / b'Hb, or 0 where that is negative or no number.
 BITFM_INLINE float best_gain(const float* b, const float* hb, const float* a, int bits) {
     const float along = dot_of(b, a, bits), curve = dot_of(b, hb, bits);
-    return along > 0 && curve > 0 ? along / curve : 0.0f;
+    const float gain = along > 0 && curve > 0 ? along / curve : 0.0f;
+    return gain < 3e38f ? gain : 0.0f;
 }
 
 // Coordinate descent, bit by bit and then the gain. On entry hb = H b; on return it is again. Returns the flips.
@@ -38,6 +39,7 @@ inline int descend(const float* hessian, const float* a, int bits, int passes, f
         *gain = best_gain(b, hb, a, bits);
     }
     for (int pass = 0; pass < passes && *gain > 0; ++pass) {
+        const float before = *gain;
         int changed = 0;
         for (int t = 0; t < bits; ++t) {
             const float* line = hessian + int64_t(t) * bits;
@@ -50,7 +52,7 @@ inline int descend(const float* hessian, const float* a, int bits, int passes, f
         }
         flips += changed;
         *gain = best_gain(b, hb, a, bits);
-        if (!changed) break;
+        if (!changed && *gain == before) break;  // another gain may call for other bits
     }
     return flips;
 }
