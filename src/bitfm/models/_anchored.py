@@ -21,7 +21,8 @@ from bitfm.models.fm import FM
 __all__ = ["AnchoredFit", "AnchoredSettings"]
 
 _SETTLED = 0.01  # share of the bits that may still flip when the codes are done
-_WEIGHT_SWEEPS = 5
+_WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
+_WEIGHTS_SETTLED = 1e-4  # share of the loss that a sweep may still take away when the weights are done
 _SCALE_SPREAD = 0.3  # a field's scale is expected within this of 1
 _STRENGTHS = (float("inf"), 10.0)  # λ to choose from, falling: less has never helped
 _DATA_SWEEPS = 3
@@ -156,8 +157,12 @@ class AnchoredFit:
         sizes = [f.size for f in lesson.blocks.fields]
         gains = anchor.gains * np.repeat(scales, sizes).astype(np.float32)
         trainer, weights, bias, ridge = lesson.open(anchor.codes, gains, s.cross, s.threads)
-        for _ in range(_WEIGHT_SWEEPS):
+        loss = float("inf")
+        for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
+            before, loss = loss, trainer.loss(s.threads)
+            if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
+                break
         return _Student(anchor.codes, gains, weights, bias)
 
     def _predict(self, blocks: Blocks, student: _Student) -> Floats:
