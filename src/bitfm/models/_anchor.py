@@ -151,22 +151,35 @@ class RowAnchor:
 
         The scales are expected to lie within `spread` of 1, so a field that hardly counts keeps about 1.
         """
-        sides = [
-            np.stack([f.ours[block.rows] for f in side.fields], axis=1)  # interactions × fields × bits
-            for side, block in zip(self._sides, blocks.blocks.values(), strict=True)
-        ]
-        scales = [np.ones(vectors.shape[1]) for vectors in sides]
+        pairs, owner = self._pairs_of_fields(blocks)
+        scales = np.ones(len(owner))
         prior = float(np.mean(residual**2)) / spread**2
         for _ in range(_SCALE_ROUNDS):
-            for b, vectors_of_fields in enumerate(sides):
-                vectors = [np.einsum("nfk,f->nk", x, s) for x, s in zip(sides, scales, strict=True)]
-                others = [v for c, v in enumerate(vectors) if c != b]
-                z = np.einsum("nfk,nk->nf", vectors_of_fields, sum(others))
-                among = [np.einsum("nk,nk->n", v, w) for i, v in enumerate(others) for w in others[:i]]
+            for b in range(len(self._sides)):
+                own, others = owner == b, np.where(owner == b, 0, scales)
+                seen = np.einsum("nfg,g->nf", pairs, others)  # what a field's rows meet
+                z, among = seen[:, own], np.einsum("nf,f->n", seen, others) / 2
                 gram = np.einsum("nf,ng->fg", z, z) + prior * np.eye(z.shape[1])
-                pull = np.einsum("nf,n->f", z, residual - sum(among)) + prior
-                scales[b] = _solve_positive(gram, pull, scales[b])
-        return np.concatenate(scales)
+                pull = np.einsum("nf,n->f", z, residual - among) + prior
+                scales[own] = _solve_positive(gram, pull, scales[own])
+        return scales
+
+    def _pairs_of_fields(self, blocks: Blocks) -> tuple[Matrix, npt.NDArray[np.intp]]:
+        """Return what each two fields of different blocks add to the scores, interactions × fields²; and the blocks.
+
+        The blocks may have other rows than those the codes were fitted to.
+        """
+        fields = [
+            (b, block.rows, self._ours(table, field.features))
+            for b, (side, block) in enumerate(zip(self._sides, blocks.blocks.values(), strict=True))
+            for field, table in zip(side.fields, block.tables.values(), strict=True)
+        ]
+        pairs = np.zeros((len(blocks), len(fields), len(fields)), np.float32)
+        for f, (a, rows, ours) in enumerate(fields):
+            for g, (b, other_rows, others) in enumerate(fields[:f]):
+                if a != b:
+                    pairs[:, f, g] = pairs[:, g, f] = np.einsum("nk,nk->n", ours[rows], others[other_rows])
+        return pairs, np.array([b for b, _, _ in fields])
 
     def objective(self) -> float:
         """Return Ω as a share of its value for codes that say nothing."""
