@@ -291,7 +291,8 @@ def _solve_positive(
     s = start.copy()
     for _ in range(50):
         for f in range(len(s)):
-            s[f] = max(0.0, s[f] + (pull[f] - gram[f] @ s) / gram[f, f])
+            if gram[f, f] > 0:
+                s[f] = max(0.0, s[f] + (pull[f] - gram[f] @ s) / gram[f, f])
     return s
 
 
