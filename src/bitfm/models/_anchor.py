@@ -97,7 +97,7 @@ class RowAnchor:
         self, blocks: Blocks, factors: Matrix, bits: int, *, own_share: float = _OWN_SHARE, seed: int, n_threads: int
     ) -> None:
         self._threads, self._own = n_threads, own_share
-        self.codes, self.gains = _start(factors, bits, seed)
+        self.codes, self.gains = _start(blocks, factors, bits, seed)
         self._sides: list[_Side] = []
         first = number = 0
         for block in blocks.blocks.values():
@@ -228,7 +228,7 @@ class FeatureAnchor:
     """  # noqa: D400
 
     def __init__(self, blocks: Blocks, factors: Matrix, bits: int, *, seed: int, n_threads: int) -> None:
-        self.codes, self.gains = _start(factors, bits, seed)
+        self.codes, self.gains = _start(blocks, factors, bits, seed)
         pad = -factors.shape[1] % 8
         self._factors = np.pad(factors, ((0, 0), (0, pad))) if pad else factors
         self._weights = _mean_squares(blocks).astype(np.float32)
@@ -257,12 +257,17 @@ class FeatureAnchor:
             )
 
 
-def _start(factors: Matrix, bits: int, seed: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
-    """Return the signs of random projections of the teacher's vectors, and gains of the same length."""
+def _start(
+    blocks: Blocks, factors: Matrix, bits: int, seed: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+    """Return the signs of random projections of the teacher's vectors, and gains of the same length.
+
+    Of features that never occur the teacher knows nothing; their gain is 0.
+    """
     with one_blas_thread():
         turn = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
         codes = pack_signs(factors @ turn)
-    return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits))
+    return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
 
 
 def _mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
