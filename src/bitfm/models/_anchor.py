@@ -184,7 +184,7 @@ class RowAnchor:
     def objective(self) -> float:
         """Return Ω as a share of its value for codes that say nothing."""
         value, reference = self.disagreement()
-        return value / reference if reference > 0 else 0.0
+        return value / (reference or 1.0)
 
     def disagreement(self) -> tuple[float, float]:
         """Return Ω, and what it would be for codes that say nothing."""
@@ -285,8 +285,8 @@ def _mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
 def _pairs(a: Any, b: Any, weight: Matrix) -> float:
     """Return Σ_{i≠j} π_i π_j ⟨a_i, a_j⟩ ⟨b_i, b_j⟩."""
     moment = _moment(a, b, weight)
-    own = weight * np.einsum("ij,ij->i", a, a) * weight * np.einsum("ij,ij->i", b, b)
-    return float(np.sum(moment * moment) - np.sum(own, dtype=np.float64))
+    own = np.square(weight, dtype=np.float64) * np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b)
+    return float(np.sum(moment * moment) - np.sum(own))
 
 
 def _solve_positive(

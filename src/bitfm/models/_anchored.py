@@ -12,7 +12,7 @@ from sklearn.base import clone
 from bitfm import _core
 from bitfm.data.blocks import Blocks
 from bitfm.models._anchor import FeatureAnchor, RowAnchor
-from bitfm.models._base import Floats
+from bitfm.models._base import Floats, check_finite
 from bitfm.models._gibbs import side_by_side
 from bitfm.models._native import make_design, make_trainer
 from bitfm.models._progress import Iteration, Progress
@@ -125,10 +125,13 @@ class AnchoredFit:
         """Fit codes and gains to the teacher."""
         s = self.settings
         kind = RowAnchor if s.cross else FeatureAnchor
-        anchor = kind(lesson.blocks, lesson.factors, s.bits, seed=s.seed, n_threads=s.threads)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            anchor = kind(lesson.blocks, lesson.factors, s.bits, seed=s.seed, n_threads=s.threads)
+        check_finite("anchor", 0, float(np.sum(anchor.gains)))
         for number in range(1, s.max_iter + 1):
-            flips = anchor.sweep(s.inner_iter)
-            objective = anchor.objective()
+            with np.errstate(over="ignore", invalid="ignore"):
+                flips, objective = anchor.sweep(s.inner_iter), anchor.objective()
+            check_finite("anchor", number, objective)
             self._stopped |= self.progress.report("anchor", number, s.max_iter, objective, objective, flips)
             if self._stopped or flips <= _SETTLED * anchor.codes.size * 8:
                 break
@@ -195,10 +198,11 @@ class _Lesson:
 
 def teacher_factors(teacher: FM) -> npt.NDArray[np.float32]:
     """Return vectors whose inner products are what the teacher says of pairs: with draws, their mean."""
-    if not hasattr(teacher, "samples_"):
-        return np.ascontiguousarray(teacher.factors_, np.float32)
-    factors = side_by_side(teacher.samples_)
-    return np.asarray(factors / np.sqrt(len(teacher.samples_.biases)), np.float32)
+    with np.errstate(over="ignore"):  # codes cannot be fitted to them then, and their fit says so
+        if not hasattr(teacher, "samples_"):
+            return np.ascontiguousarray(teacher.factors_, np.float32)
+        factors = side_by_side(teacher.samples_)
+        return np.asarray(factors / np.sqrt(len(teacher.samples_.biases)), np.float32)
 
 
 def weight_ridge(teacher: FM, blocks: Blocks, y: Floats) -> npt.NDArray[np.float64]:
