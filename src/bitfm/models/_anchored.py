@@ -66,26 +66,30 @@ class AnchoredFit:
         self.settings, self.progress = settings, progress
         self._blocks, self._y = blocks, y
         self._rng = np.random.default_rng(settings.seed)
-        self._stopped = False  # by the callback: what is left to do is done as briefly as can be
+        self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
     def run(self) -> _Student:
         """Return the model."""
         s = self.settings
         strength = s.anchor if s.anchor is not None else float("inf")
         choice = _Choice(strength, np.ones(len(self._blocks.fields)))
-        teacher = s.teacher if s.teacher is not None and hasattr(s.teacher, "weights_") else None
-        if teacher is None:
+        lesson = None
+        if s.teacher is not None and hasattr(s.teacher, "weights_"):
+            lesson = _Lesson(self._blocks, self._y, s.teacher)
+        else:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
-                choice = self._choose(held_out)
-            teacher = self._teach(self._blocks, self._y, "teacher")
-        lesson = _Lesson(self._blocks, self._y, teacher)
+                choice, lesson = self._choose(held_out)
+            if not self._stopped:  # else the trial is what there is
+                lesson = None
+        if lesson is None:
+            lesson = _Lesson(self._blocks, self._y, self._teach(self._blocks, self._y, "teacher"))
         anchor = self._study(lesson)
         self._study_data(lesson, anchor, choice.strength)
         return self._refit(lesson, anchor, choice.scales)
 
-    def _choose(self, held_out: npt.NDArray[np.bool_]) -> _Choice:
-        """Fit to a part of the data, and find what predicts the rest best.
+    def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _Lesson]:
+        """Fit to a part of the data, and find what predicts the rest best; return the part, too.
 
         Nothing is one of the choices: codes that predict worse than the linear part alone get no gains.
         """
@@ -106,7 +110,7 @@ class AnchoredFit:
                 error = float(np.mean((truth - scores) ** 2))
                 if error < least:
                     best, least = _Choice(strength, scales), error
-        return best
+        return best, lesson
 
     def _teach(self, blocks: Blocks, y: Floats, stage: str) -> FM:
         s = self.settings
@@ -116,10 +120,13 @@ class AnchoredFit:
         )
 
         def forward(item: Iteration) -> bool:
-            self._stopped |= self.progress.forward(item, stage)
+            self._stopped = self._stopped or self.progress.forward(item, stage)
             return self._stopped
 
         return teacher.fit(blocks, y, callback=forward)
+
+    def _report(self, *told: Any) -> None:
+        self._stopped = self._stopped or self.progress.report(*told)
 
     def _study(self, lesson: _Lesson) -> RowAnchor | FeatureAnchor:
         """Fit codes and gains to the teacher."""
@@ -132,7 +139,7 @@ class AnchoredFit:
             with np.errstate(over="ignore", invalid="ignore"):
                 flips, objective = anchor.sweep(s.inner_iter), anchor.objective()
             check_finite("anchor", number, objective)
-            self._stopped |= self.progress.report("anchor", number, s.max_iter, objective, objective, flips)
+            self._report("anchor", number, s.max_iter, objective, objective, flips)
             if self._stopped or flips <= _SETTLED * anchor.codes.size * 8:
                 break
         return anchor
@@ -150,7 +157,7 @@ class AnchoredFit:
             loss = trainer.loss(s.threads)
             held = strength * len(lesson.y) * anchor.disagreement()[0]
             objective = loss + held + float(np.sum(penalty * np.square(weights, dtype=np.float64)))
-            self._stopped |= self.progress.report("codes", number, _DATA_SWEEPS, loss, objective, flips)
+            self._report("codes", number, _DATA_SWEEPS, loss, objective, flips)
             if self._stopped or not flips:
                 break
 
