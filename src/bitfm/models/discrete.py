@@ -160,6 +160,7 @@ class DiscreteFM(FeatureModel):
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._all_or_nothing():
+            self.__dict__.pop("interactions_", None)  # of a fit to other blocks
             blocks, y, _ = self._training_data(X, y, None, fields)
             check_choice("objective", self.objective, ("anchored", "paper"))
             self.interactions_ = self._resolve_interactions(blocks)
