@@ -164,7 +164,8 @@ class DiscreteFM(FeatureModel):
             blocks, y, _ = self._training_data(X, y, None, fields)
             check_choice("objective", self.objective, ("anchored", "paper"))
             self.interactions_ = self._resolve_interactions(blocks)
-            paper, anchored = self._paper_settings(), self._anchored_settings()  # both checked, one used
+            seed = self._seed()
+            paper, anchored = self._paper_settings(seed), self._anchored_settings(seed)  # both checked, one used
             progress = Progress(self.verbose, callback)
             if self.objective == "paper":
                 self._fit_paper(blocks, y, paper, progress)
@@ -266,7 +267,7 @@ class DiscreteFM(FeatureModel):
     def _crosses(self) -> bool:
         return getattr(self, "interactions_", self.interactions) == "cross"
 
-    def _paper_settings(self) -> PaperSettings:
+    def _paper_settings(self, seed: int) -> PaperSettings:
         return PaperSettings(
             bits=check_bits(self.bits),
             alpha=check_real("alpha", self.alpha),
@@ -277,11 +278,11 @@ class DiscreteFM(FeatureModel):
             inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
             cross=self.interactions_ == "cross",
-            seed=self._seed(),
+            seed=seed,
             threads=thread_count(self.n_jobs),
         )
 
-    def _anchored_settings(self) -> AnchoredSettings:
+    def _anchored_settings(self, seed: int) -> AnchoredSettings:
         if not isinstance(self.teacher, FM | None):
             raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
         if not check_real("validation_fraction", self.validation_fraction) < 1:
@@ -303,7 +304,7 @@ class DiscreteFM(FeatureModel):
             max_iter=check_whole("max_iter", self.max_iter, 0),
             inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
             cross=self.interactions_ == "cross",
-            seed=self._seed(),
+            seed=seed,
             threads=thread_count(self.n_jobs),
         )
 
