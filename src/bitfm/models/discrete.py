@@ -195,7 +195,8 @@ class DiscreteFM(FeatureModel):
     def _fit_anchored(self, blocks: Blocks, y: Floats, settings: AnchoredSettings, progress: Progress) -> None:
         if self.interactions_ == "all":
             blocks = split_one_hot(blocks)
-            if all(len(b.tables) == 1 and t.identity for b in blocks.blocks.values() for t in b.tables.values()):
+            tables = [list(block.tables.values()) for block in blocks.blocks.values()]
+            if len(tables) > 1 and all(len(of) == 1 and of[0].identity for of in tables):
                 settings = replace(settings, cross=True)  # bare ids have no other pairs
         self.codes_, self.gains_, self.weights_, self.bias_ = AnchoredFit(blocks, y, settings, progress).run()
 
