@@ -83,9 +83,9 @@ class _Side:
 class RowAnchor:
     """Anchors codes to a teacher, row by row: a coordinate descent over codes and gains that lowers
 
-        Ω = (1 − μ) Σ_{A≠B} Σ_{u,i} π_u π_i (⟨p_u, q_i⟩ − ⟨P_u, Q_i⟩)²  +  μ (the same for every pair of fields)
+        Ω = (1 − μ) Σ_{A<B} Σ_{u,i} π_u π_i (⟨p_u, q_i⟩ − ⟨P_u, Q_i⟩)²  +  μ (the same for every pair of fields)
 
-    over the rows u, i of different blocks A, B. p and q are sums of the teacher's factors over a row's features,
+    over the rows u, i of two blocks A, B. p and q are sums of the teacher's factors over a row's features,
     P = Σ x g b ours; π is the share of the interactions that use the row. The first part lets one feature make up
     for what another's code lacks: an id corrects its history. The second keeps every field right on its own, for rows
     that lack the others.

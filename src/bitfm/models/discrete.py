@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -288,13 +289,9 @@ class DiscreteFM(FeatureModel):
             raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
         if not check_real("validation_fraction", self.validation_fraction) < 1:
             raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
-        anchor = None if isinstance(self.anchor, str) and self.anchor == "auto" else self.anchor
-        if anchor is not None and anchor != float("inf"):
-            anchor = check_real("anchor", anchor, high=1e12)
-            if self.objective == "anchored" and self.interactions_ == "all":
-                raise ValueError(
-                    f"anchor {anchor!r} needs interactions across blocks; give Blocks, or leave it 'auto'."
-                )
+        anchor = _check_anchor(self.anchor)
+        if anchor not in (None, float("inf")) and self.objective == "anchored" and self.interactions_ == "all":
+            raise ValueError(f"anchor {anchor!r} needs interactions across blocks; give Blocks, or leave it 'auto'.")
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
             self.teacher._check_same_features(self)
         return AnchoredSettings(
@@ -311,3 +308,13 @@ class DiscreteFM(FeatureModel):
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
+
+
+def _check_anchor(value: Any) -> float | None:
+    """Return λ, or None if it is to be chosen."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    anchor = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
+    if not 0 <= anchor <= 1e12 and anchor != float("inf"):
+        raise ValueError(f"anchor must be 'auto', inf or a number from 0 to 1e12, got {value!r}.")
+    return anchor
