@@ -16,7 +16,8 @@ MODELS = {
     "FM-als": FM(rank=5, n_iter=6),
     "FM-sgd": FM(rank=5, solver="sgd", n_iter=6),
     "FM-gibbs": FM(rank=5, solver="gibbs", n_iter=8, n_samples=3),
-    "DiscreteFM": DiscreteFM(objective="paper", bits=16, max_iter=6),
+    "DiscreteFM-paper": DiscreteFM(objective="paper", bits=16, max_iter=6),
+    "DiscreteFM-anchored": DiscreteFM(bits=16, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2)),
 }
 
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
+from problems import scores
 
 
 def wide(matrix):
@@ -97,7 +98,8 @@ def test_scores_are_those_of_the_formula(model, shop):
     factors = {FM: factors_of, DiscreteFM: lambda m: [m.to_float().factors_]}.get(
         type(model), lambda _: [np.zeros((63, 1))]
     )
-    pairs = np.mean([0.5 * ((x @ V) ** 2 - x**2 @ V**2).sum(axis=1) for V in np.float64(factors(model))], axis=0)
+    cross = getattr(model, "interactions_", "all") == "cross"
+    pairs = np.mean([scores(X, 0.0, np.zeros(63), V, cross) for V in np.float64(factors(model))], axis=0)
     np.testing.assert_allclose(model.predict(X), model.bias_ + x @ model.weights_ + pairs, atol=1e-5)
 
 
@@ -429,7 +431,9 @@ REFUSED = {
         "beta": [-1, np.nan, np.inf, "x", None],
         "init": ["x", None],
         "init_iter": [-1, 1.5, "x"],
-        "teacher": ["x", 3],
+        "teacher": ["x", 3, FM, BiasModel()],
+        "anchor": [-1, np.nan, -np.inf, 1e13, "x", None, True],
+        "validation_fraction": [-0.1, 1, 1.5, np.nan, "x", None],
         "max_iter": [-1, 1.5, "x", None],
         "inner_iter": [0, -1, 1001, "x", None],
         "interactions": ["x", None],
@@ -443,7 +447,7 @@ CASES = [
 @pytest.mark.parametrize(("kind", "name", "value"), CASES, ids=lambda v: getattr(v, "__name__", repr(v)))
 def test_a_parameter_out_of_range_is_refused_by_name_and_value(shop, kind, name, value):
     model = kind(**{name: value})
-    if name == "validation_fraction":
+    if kind is FM and name == "validation_fraction":
         model.set_params(early_stopping=True)
     with pytest.raises(ValueError, match=rf"\b{name}\b.*{re.escape(repr(value))}"):
         model.fit(*shop)

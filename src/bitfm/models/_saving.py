@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -47,14 +48,14 @@ def save_model(model: FeatureModel, path: Path) -> None:
     elif isinstance(model, DiscreteFM):
         tensors["codes"], tensors["gains"] = np.asarray(model.codes_), np.asarray(model.gains_)
     settings = {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
-    wrong = _misfits(type(model).__init__, settings)
+    wrong = _misfits(type(model).__init__, settings) + _infinite(settings)
     if wrong:
         raise TypeError(f"save: {wrong[0]} = {settings[wrong[0]]!r} cannot be kept in a file; set it to a plain value.")
     metadata = {
         "model": kind,
-        "settings": json.dumps(settings, sort_keys=True),
+        "settings": json.dumps(settings, sort_keys=True, allow_nan=False),
         "fields": json.dumps([[f.block, f.name, f.size] for f in model.fields_]),
-        "history": json.dumps([_item(item) for item in getattr(model, "history_", [])]),
+        "history": json.dumps([_item(item) for item in getattr(model, "history_", [])], allow_nan=False),
     }
     if isinstance(model, DiscreteFM):
         metadata["interactions"] = model.interactions_
@@ -103,6 +104,8 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
     if kind not in _KINDS:
         raise ModelFileError(f"holds a model of unknown kind {kind!r}")
     settings = _json(metadata, "settings", dict)
+    if settings.get("anchor") == "inf":
+        settings["anchor"] = math.inf
     model = _KINDS[kind]()
     unknown = set(settings) - set(model.get_params(deep=False))
     if unknown:
@@ -154,7 +157,11 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
 
 def _item(item: Iteration) -> dict[str, Any]:
     """Return an iteration as JSON can hold it; without its time, so that the same fit gives the same file."""
-    return {key: None if value != value else value for key, value in asdict(item).items() if key != "seconds"}
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in asdict(item).items()
+        if key != "seconds"
+    }
 
 
 def _check_shape(model: FeatureModel) -> None:
@@ -173,16 +180,24 @@ def _misfits(described_by: Any, values: dict[str, Any]) -> list[str]:
     return [name for name, value in values.items() if not _fits(hints[name], value)]
 
 
+def _infinite(values: dict[str, Any]) -> list[str]:
+    """Return the names of the values among which is a number that JSON does not have."""
+    numbers = {name: value.values() if isinstance(value, dict) else [value] for name, value in values.items()}
+    return [name for name, of in numbers.items() if any(isinstance(n, float) and not math.isfinite(n) for n in of)]
+
+
 def _fits(hint: Any, value: Any) -> bool:
     if hint is Any:  # a number, or one a field
         return all(_fits(float | None, item) for item in (value.values() if isinstance(value, dict) else [value]))
-    return isinstance(value, hint) or (isinstance(value, int) and hint in (bool, float, float | None))
+    return isinstance(value, hint) or (isinstance(value, int) and (hint is bool or float in (hint, *get_args(hint))))
 
 
 def _plain(name: str, value: Any) -> Any:
     """Return a setting as JSON can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
+    if name == "anchor" and value == math.inf:
+        return "inf"  # a number that JSON does not have
     if name == "teacher":
         return None  # the model does not need it any more
     if name == "random_state" and not isinstance(value, int | None):
@@ -194,7 +209,7 @@ def _plain(name: str, value: Any) -> Any:
 
 def _json(metadata: Any, name: str, kind: type) -> Any:
     try:
-        value = json.loads(metadata[name])
+        value = json.loads(metadata[name], parse_constant=_refuse)
     except KeyError:
         raise ModelFileError(f"lacks the entry {name!r}") from None
     except (ValueError, RecursionError):
@@ -202,6 +217,10 @@ def _json(metadata: Any, name: str, kind: type) -> Any:
     if not isinstance(value, kind):
         raise ModelFileError(f"has an entry {name!r} of the wrong kind")
     return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")  # though Python reads it
 
 
 def _tensor(tensors: Any, name: str, shape: tuple[int, ...], dtypes: tuple[np.dtype[Any], ...]) -> npt.NDArray[Any]:
