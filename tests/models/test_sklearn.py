@@ -15,7 +15,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
 
-MODELS = [BiasModel(), FM(rank=4), FM(rank=4, solver="gibbs", n_iter=5), DiscreteFM(objective="paper", bits=8)]
+GIBBS = FM(rank=4, solver="gibbs", n_iter=5)
+MODELS = [
+    BiasModel(), FM(rank=4), GIBBS, DiscreteFM(objective="paper", bits=8), DiscreteFM(bits=8, teacher=GIBBS)
+]  # fmt: skip
 
 
 @parametrize_with_checks([BiasModel(), FM(), FM(solver="gibbs", n_iter=10, n_samples=5), DiscreteFM()])
