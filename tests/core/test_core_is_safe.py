@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitfm import _core
+from spoilt import REFUSED, each_spoilt, spoilt
 
-REFUSED = (TypeError, ValueError)
 KINDS = {np.float32: (_core.Design32, _core.Trainer32), np.float64: (_core.Design64, _core.Trainer64)}
 N, ROWS, COLUMNS = 6, 3, 2  # interactions, rows of the second block, columns of its table
 FEATURES = 4 + ROWS + COLUMNS
@@ -41,34 +41,6 @@ def design(real):
 
 def trainer(real, cross=False):
     return KINDS[real][1](design(real), np.arange(N, dtype=real), None, cross)
-
-
-def spoilt(array):
-    """Return things that resemble the array, but are not what was asked for."""
-    other = np.float64 if array.dtype == np.float32 else np.float32
-    yield from (None, 3, "abc", [], array.tolist(), object(), b"bytes")
-    yield from (
-        array[None],
-        array.astype(other if array.dtype.kind == "f" else np.int16),
-        array.astype(object),
-    )
-    yield array.astype(array.dtype.newbyteorder(), copy=True) if array.itemsize > 1 else array.astype(np.int8)
-    yield array.ravel()[:0].reshape((0,) * array.ndim)
-    yield np.repeat(array, 2, axis=0)[::2] if len(array) > 1 else None
-    yield np.concatenate([array, array])
-    yield array[:-1].copy()
-    if array.ndim == 2:
-        yield from (array[0].copy(), array[:, :-1].copy(), np.asfortranarray(array))
-    yield array.reshape(-1)[0]
-
-
-def each_spoilt(call, arguments, names):
-    """Call with each of the named arguments spoilt in turn; every call must be refused."""
-    call(**arguments)
-    for name in names:
-        for wrong in spoilt(arguments[name]):
-            with pytest.raises(REFUSED):
-                call(**{**arguments, name: wrong})
 
 
 # The design
