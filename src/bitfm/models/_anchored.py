@@ -195,12 +195,15 @@ class _Lesson:
     def open(
         self, codes: npt.NDArray[np.uint8], gains: npt.NDArray[np.float32], cross: bool, n_threads: int
     ) -> tuple[Any, Floats, float, npt.NDArray[np.float64]]:
-        """Return a trainer at these codes and the teacher's weights; weights and bias; and the weights' λ by field."""
+        """Return a trainer at these codes and about the teacher's weights; weights, bias; the weights' λ by field."""
         if self._trainer is None:
             self._trainer = make_trainer(self.blocks, self.y, None, cross=cross)
-        weights = self._weights.astype(self.blocks.dtype)
-        self._trainer.reset_codes(self._bias, weights, codes, gains, n_threads)
-        return self._trainer, weights, self._bias, self._ridge
+        weights, bias = self._weights.astype(self.blocks.dtype), self._bias
+        self._trainer.reset_codes(bias, weights, codes, gains, n_threads)
+        if not self._trainer.loss(n_threads) <= len(self.y) * np.var(self.y):  # the teacher is lost
+            weights, bias = np.zeros_like(weights), float(np.mean(self.y))
+            self._trainer.reset_codes(bias, weights, codes, gains, n_threads)
+        return self._trainer, weights, bias, self._ridge
 
 
 def teacher_factors(teacher: FM) -> npt.NDArray[np.float32]:
