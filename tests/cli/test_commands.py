@@ -56,10 +56,17 @@ def test_an_unknown_instruction_set_is_one_clear_line(tmp_path):
 def test_the_demo_fits_compares_saves_and_recommends(tmp_path):
     done = run("demo", "--out", "here", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for expected in ("bias only", "FM, rank 16", "DiscreteFM, paper, 64 bits", "NDCG@10", "by "):
+    models = (
+        "bias only",
+        "FM, ALS, rank 16",
+        "FM, Gibbs, rank 16",
+        "DiscreteFM, paper",
+        "DiscreteFM, anchored, 64 bits",
+    )
+    for expected in (*models, "NDCG@10", "by "):
         assert expected in done.stdout
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["bookshop.bitfm"]
-    assert isinstance(bitfm.load(tmp_path / "here" / "bookshop.bitfm"), bitfm.DiscreteFM)
+    assert bitfm.load(tmp_path / "here" / "bookshop.bitfm").objective == "anchored"
 
 
 def test_bench_read_prints_the_ratio(tmp_path):

@@ -16,20 +16,24 @@ from bitfm.evaluation import ndcg, split_per_user
 from bitfm.models import FM, BiasModel, DiscreteFM
 from bitfm.models._saving import load
 
+_CODES = "DiscreteFM, anchored, 64 bits"
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the saved model.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the generated bookshop and of every fit.")] = 0,
 ) -> None:
-    """Generate a bookshop, fit bias-only, FM and DiscreteFM, compare them, save the codes, and recommend."""
+    """Generate a bookshop, fit bias-only, FM and codes of bits, compare them, save the codes, and recommend."""
     shop = make_bookshop(seed=seed)
     X, y = shop.blocks(), np.asarray(shop.ratings["rating"], np.float64)
     console.print(f"{shop!r}: half of each reader's ratings to learn from, half to test on (seed {seed}).")
     train = split_per_user(shop.reader_rows, 0.5, seed)
     models: dict[str, Any] = {
         "bias only": BiasModel(),
-        "FM, rank 16": FM(rank=16, early_stopping=True, random_state=seed),
+        "FM, ALS, rank 16": FM(rank=16, early_stopping=True, random_state=seed),
+        "FM, Gibbs, rank 16": FM(rank=16, solver="gibbs", random_state=seed),
         "DiscreteFM, paper, 64 bits": DiscreteFM(objective="paper", bits=64, random_state=seed),
+        _CODES: DiscreteFM(bits=64, random_state=seed),
     }
     rows = []
     for name, model in models.items():
@@ -40,7 +44,7 @@ def demo(
         rows.append({"model": name, **_quality(model, X, y, shop, train, out), "seconds": seconds})
     show("Half of each reader's ratings, held out", rows)
     path = out / "bookshop.bitfm"
-    models["DiscreteFM, paper, 64 bits"].save(path)
+    models[_CODES].save(path)
     model = load(path)
     console.print(f"\nSaved and opened again: {path} ({path.stat().st_size / 1e3:.0f} kB).\n")
     for reader in (0, 1):
