@@ -17,13 +17,16 @@ class Iteration:
     Attributes
     ----------
     stage : str
-        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``.
+        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. Of an anchored fit:
+        ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"anchor"`` (codes and gains fitted to it) or
+        ``"codes"`` (codes fitted to the data as well).
     number : int
         The iteration within its stage, from 1.
     total : int
         How many the stage runs at most.
     loss : float
-        Σ weight × error², in the units the solver works in.
+        Σ weight × error², in the units the solver works in. Of an anchor the share of what the teacher says that the
+        codes miss, and so is the objective.
     objective : float
         The loss with its penalties: what the solver lowers. Gibbs lowers nothing; it reports the loss of the draw.
     flips : int
