@@ -80,7 +80,7 @@ def _codes(split: Split) -> list[dict[str, Any]]:
         for threads in times:
             trainer, factors, delegate, targets = _start(split, threads)
             codes = pack_signs(factors)
-            trainer.reset_codes(0.0, np.zeros(len(codes), np.float32), codes, threads)
+            trainer.reset_codes(0.0, np.zeros(len(codes), np.float32), codes, None, threads)
             begin = time.perf_counter()
             for _ in range(_SWEEPS):
                 trainer.sweep_codes(codes, delegate, _BETA, _PASSES, threads)
