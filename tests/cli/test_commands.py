@@ -100,7 +100,7 @@ def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
     assert len(json.loads(done.stdout)["rows"]) == 6
 
 
-@pytest.mark.parametrize("command", ["train", "accuracy", "features"])
+@pytest.mark.parametrize("command", ["train", "accuracy", "features", "ablation"])
 def test_a_benchmark_that_cannot_run_says_what_to_do(tmp_path, command):
     done = run("bench", command, cwd=tmp_path, BITFM_DATA=str(tmp_path / "nowhere"))
     assert done.returncode == 1

@@ -12,7 +12,7 @@ from typing import Any
 from bitfm._atomic import atomic_write
 from bitfm.bench._measure import Row
 
-__all__ = ["MISSING", "available", "draw_accuracy", "save"]
+__all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "save"]
 
 MISSING = "matplotlib is not installed: pip install 'bitfm[plots]'"
 
@@ -47,6 +47,9 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+_COLUMNS = 3
+
+
 def available() -> bool:
     """Whether pictures can be drawn."""
     return importlib.util.find_spec("matplotlib") is not None
@@ -69,11 +72,13 @@ def draw_accuracy(rows: Sequence[Row]) -> Any:
     import matplotlib
 
     with matplotlib.rc_context(_STYLE):
-        figure, panels, corner = _panels(len({row["dataset"] for row in rows}), width=2.75, height=2.45)
+        n = len({row["dataset"] for row in rows})
+        figure, (*panels, corner) = _panels(n + 1)
+        corner.set_axis_off()  # its place is the legend's
         for axes, dataset in zip(panels, dict.fromkeys(row["dataset"] for row in rows), strict=True):
             _accuracy_panel(axes, [row for row in rows if row["dataset"] == dataset])
             axes.set_title(_TITLES.get(dataset, dataset))
-        for axes in panels[:: _columns(len(panels) + 1)]:
+        for axes in panels[::_COLUMNS]:
             axes.set_ylabel("NDCG@10")
         handles, labels = panels[0].get_legend_handles_labels()
         order = sorted(range(len(labels)), key=lambda i: list(_LINES).index(labels[i]))
@@ -97,24 +102,43 @@ def _accuracy_panel(axes: Any, rows: Sequence[Row]) -> None:
     axes.margins(y=0.1)
 
 
+def draw_ablation(rows: Sequence[Row]) -> Any:
+    """Draw NDCG@10 of every setting, a panel an ablation, all to one scale; steps of a quantity are joined."""
+    import matplotlib
+
+    names = list(dict.fromkeys(row["ablation"] for row in rows))
+    with matplotlib.rc_context(_STYLE):
+        figure, panels = _panels(len(names), sharey=True)
+        for axes, name in zip(panels, names, strict=True):
+            mine = [row for row in rows if row["ablation"] == name]
+            settings = list(dict.fromkeys(row["setting"] for row in mine))
+            means, errors = _mean_and_spread([[r["NDCG@10"] for r in mine if r["setting"] == s] for s in settings])
+            style = {**_LINES["DFM, anchored"], **({} if mine[0]["quantity"] else {"linestyle": "none"})}
+            axes.errorbar(range(len(settings)), means, errors, capsize=2.5, elinewidth=0.9, **style)
+            axes.set_xticks(range(len(settings)), settings)
+            axes.set_xlim(-0.5, len(settings) - 0.5)
+            axes.set_xlabel(mine[0]["quantity"] or "")
+            axes.set_title(name)
+            axes.tick_params(labelleft=True)
+        for axes in panels[::_COLUMNS]:
+            axes.set_ylabel("NDCG@10")
+    return figure
+
+
 def _mean_and_spread(groups: list[list[float]]) -> tuple[list[float], list[float] | None]:
     means = [statistics.fmean(group) for group in groups]
     return means, [statistics.stdev(group) for group in groups] if len(groups[0]) > 1 else None
 
 
-def _columns(cells: int) -> int:
-    return min(3, cells)
-
-
-def _panels(n: int, width: float, height: float) -> tuple[Any, list[Any], Any]:
-    """Return a figure, its panels, and an empty cell after them for the legend."""
+def _panels(n: int, **options: Any) -> tuple[Any, list[Any]]:
+    """Return a figure and its panels, row by row."""
     from matplotlib.figure import Figure
 
-    columns = _columns(n + 1)
-    rows = -(-(n + 1) // columns)
-    figure: Any = Figure(figsize=(columns * width, rows * height), layout="constrained")
+    columns = min(_COLUMNS, n)
+    rows = -(-n // columns)
+    figure: Any = Figure(figsize=(columns * 2.75, rows * 2.45), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.07, h_pad=0.07)
-    cells = list(figure.subplots(rows, columns, squeeze=False).flat)
+    cells = list(figure.subplots(rows, columns, squeeze=False, **options).flat)
     for empty in cells[n:]:
         empty.set_axis_off()
-    return figure, cells[:n], cells[n]
+    return figure, cells[:n]

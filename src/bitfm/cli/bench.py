@@ -85,6 +85,28 @@ def features(
 
 
 @app.command()
+def ablation(
+    data: Data = None,
+    dataset: Annotated[str, typer.Option(help="ml-100k, ml-1m, douban, yelp or amazon.")] = "ml-100k",
+    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 3,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Change one thing at a time about the anchored codes."""
+    from bitfm.bench import _plots
+    from bitfm.bench._results import Results, command_line, over_seeds
+    from bitfm.bench.ablation import run
+
+    command = command_line("ablation", dataset=dataset, seeds=seeds)
+    results = Results(out, "ablation", _plots.draw_ablation, command, note)
+    for split, rows in run(dataset, seeds=seeds, folder=data, say=note):
+        title = f"{split.name}: {split.protocol}"
+        results.add(rows)
+    summary = results.rows if as_json else over_seeds(results.rows, ("ablation", "setting"))
+    show(title, summary, caption=command, as_json=as_json)
+
+
+@app.command()
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
