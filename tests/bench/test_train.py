@@ -6,13 +6,38 @@ import numpy as np
 import pytest
 
 from bitfm import BiasModel, DiscreteFM
+from bitfm.bench import datasets, train
+from bitfm.bench._gibbs import compare_gibbs
 from bitfm.bench.datasets import data_folder, load
 from bitfm.evaluation import ndcg
+from ratings import small_ratings, small_split
 
 needs_data = pytest.mark.skipif(
     data_folder() is None or not (data_folder() / "paper").is_dir(),
     reason="the paper's data sets are not here (set BITFM_DATA)",
 )
+
+
+def test_gibbs_sampling_stands_beside_myfm():
+    pytest.importorskip("myfm", reason="the opponent is not installed")
+    rows = compare_gibbs(small_split(), rank=2, n_iter=30, n_samples=20, rounds=1)
+    assert [(row["method"].split()[0].strip(","), row["threads"]) for row in rows] == [
+        ("myFM", 1), ("bitfm", 1), ("bitfm", 2),
+    ]  # fmt: skip
+    assert rows[0]["ratio"] == 1
+    errors = [row["RMSE"] for row in rows]
+    assert errors[1] == errors[2]
+    assert errors[0] == pytest.approx(errors[1], abs=0.1)  # two chains, on 300 ratings
+
+
+def test_only_the_parts_asked_for_are_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "READERS", {"one": lambda _: small_ratings(1)})
+    said = []
+    rows = train.run(["one"], parts=["codes"], folder=tmp_path, say=said.append)
+    assert [row["threads"] for row in rows] == [1, 1, 2]
+    assert said == ["one: 20 sweeps of discrete coordinate descent, both ways"]
+    with pytest.raises(ValueError, match="'gibbs'"):
+        train.run(["one"], parts=["everything"], folder=tmp_path)
 
 
 @pytest.mark.data

@@ -7,19 +7,22 @@ import importlib.metadata
 import importlib.util
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from bitfm.bench._gibbs import compare_gibbs
+from bitfm.bench._measure import Row
 from bitfm.bench._reference import sweep_rows
-from bitfm.bench.datasets import Split, load
+from bitfm.bench.datasets import Split, load, need_data
 from bitfm.bench.memory import measure_fit
 from bitfm.errors import BitfmError
+from bitfm.models._base import check_choice
 from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes
 from bitfm.models._native import make_trainer
 
@@ -30,12 +33,20 @@ _GRID = 2.0**-20  # the flips' fixed point; the reference is given the same numb
 
 
 def run(
-    datasets: tuple[str, ...] = ("yelp", "amazon"),
+    datasets: Sequence[str] | None = None,
     *,
+    parts: Sequence[str] | None = None,
     folder: Path | None = None,
     say: Callable[[str], None] = print,
-) -> list[dict[str, Any]]:
-    """Measure discrete coordinate descent, coordinate descent on reals, and whole fits.
+) -> list[Row]:
+    """Measure discrete coordinate descent, coordinate descent on reals, whole fits, and Gibbs sampling.
+
+    Parameters
+    ----------
+    datasets : names; by default yelp and amazon, and ml-1m for Gibbs sampling
+    parts : of "codes", "reals", "fits" and "gibbs"; by default all
+    folder : where the data sets are
+    say : called with a line about each part
 
     Returns
     -------
@@ -43,17 +54,17 @@ def run(
         With ``dataset``, ``what``, ``method``, ``threads``, ``seconds`` and ``ratio`` (of the first row of its kind
         to this one).
     """
-    if importlib.util.find_spec("myfm") is None:
+    wanted = {check_choice("part", part, tuple(_PARTS)): _PARTS[part] for part in parts or _PARTS}
+    if not {"reals", "gibbs"}.isdisjoint(wanted) and importlib.util.find_spec("myfm") is None:
         raise BitfmError("bench train compares with myFM, which is not installed: pip install 'bitfm[bench]'")
-    rows: list[dict[str, Any]] = []
-    for name in datasets:
+    folder = need_data(folder)
+    rows: list[Row] = []
+    for name in dict.fromkeys(name for part in wanted.values() for name in datasets or part.datasets):
         split = load(name, folder)
-        say(f"{name}: {_SWEEPS} sweeps of discrete coordinate descent, both ways")
-        rows += _codes(split)
-        say(f"{name}: a sweep of real factors, and an iteration of myFM")
-        rows += _reals(split)
-        say(f"{name}: whole fits")
-        rows += _fits(split, folder)
+        for part in wanted.values():
+            if name in (datasets or part.datasets):
+                say(f"{name}: {part.about}")
+                rows += part.measure(split, folder)
     return rows
 
 
@@ -73,7 +84,7 @@ def _start(split: Split, threads: int) -> tuple[Any, npt.NDArray[np.float32], np
     return trainer, factors, delegate, targets
 
 
-def _codes(split: Split) -> list[dict[str, Any]]:
+def _codes(split: Split) -> list[Row]:
     times: dict[int, list[float]] = {1: [], 2: []}
     results = []
     for _ in range(3):  # in turns, so that a busy moment does not fall on one of them alone
@@ -108,7 +119,7 @@ def _codes(split: Split) -> list[dict[str, Any]]:
     return rows
 
 
-def _reals(split: Split) -> list[dict[str, Any]]:
+def _reals(split: Split) -> list[Row]:
     trainer, factors, _, _ = _start(split, 2)
     weights, ridge = np.zeros(len(factors), np.float32), np.full(2, _BETA)
     times: dict[int, list[float]] = {1: [], 2: []}
@@ -152,7 +163,7 @@ def _myfm_iteration(split: Split) -> float:
     return (times[4] - times[1]) / 3
 
 
-def _fits(split: Split, folder: Path | None) -> list[dict[str, Any]]:
+def _fits(split: Split, folder: Path) -> list[Row]:
     rows = []
     for threads in (1, 2):
         used = measure_fit(split.name, threads, folder)
@@ -161,7 +172,23 @@ def _fits(split: Split, folder: Path | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(dataset: str, what: str, method: str, threads: int, seconds: float, first: float | None) -> dict[str, Any]:
+class _Part(NamedTuple):
+    """A kind of measurement, and the data sets it is made on by default."""
+
+    about: str
+    measure: Callable[[Split, Path], list[Row]]
+    datasets: tuple[str, ...] = ("yelp", "amazon")
+
+
+_PARTS = {
+    "codes": _Part(f"{_SWEEPS} sweeps of discrete coordinate descent, both ways", lambda split, _: _codes(split)),
+    "reals": _Part("a sweep of real factors, and an iteration of myFM", lambda split, _: _reals(split)),
+    "fits": _Part("whole fits", lambda split, folder: _fits(split, folder)),
+    "gibbs": _Part("Gibbs sampling, and myFM's", lambda split, _: compare_gibbs(split), ("ml-1m",)),
+}
+
+
+def _row(dataset: str, what: str, method: str, threads: int, seconds: float, first: float | None) -> Row:
     ratio = None if first is None else first / seconds
     return {
         "dataset": dataset, "what": what, "method": method, "threads": threads, "seconds": seconds, "ratio": ratio,

@@ -14,7 +14,6 @@ app = typer.Typer(help="Measure: each command prints a table, or JSON for progra
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 Data = Annotated[Path | None, typer.Option(help="The folder of the real data sets (default: BITFM_DATA).")]
 Out = Annotated[Path | None, typer.Option(help="A folder for a CSV and a picture (which needs the extra plots).")]
-Dataset = Annotated[list[str] | None, typer.Option(help="yelp or amazon; may be given twice. Default: both.")]
 
 
 @app.command()
@@ -28,12 +27,23 @@ def read(
 
 
 @app.command()
-def train(data: Data = None, dataset: Dataset = None, as_json: Json = False) -> None:
-    """Train on the paper's sets, against the published way and myFM."""
+def train(
+    data: Data = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="May be given several times. Default: yelp and amazon, and ml-1m for Gibbs sampling."),
+    ] = None,
+    part: Annotated[
+        list[str] | None, typer.Option(help="codes, reals, fits or gibbs; may be given several times. Default: all.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train, against the published way and myFM."""
+    from bitfm.bench._results import command_line
     from bitfm.bench.train import run
 
-    rows = run(tuple(dataset or ("yelp", "amazon")), folder=data, say=note)
-    show("Training", rows, as_json=as_json)
+    rows = run(dataset, parts=part, folder=data, say=note)
+    show("Training", rows, caption=command_line("train", dataset=dataset, part=part), as_json=as_json)
 
 
 @app.command()
@@ -126,4 +136,6 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     read(as_json=as_json)
     train(data=data, as_json=as_json)
     accuracy(data=data, as_json=as_json)
+    features(data=data, as_json=as_json)
+    ablation(data=data, as_json=as_json)
     scale(as_json=as_json)
