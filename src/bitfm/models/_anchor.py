@@ -244,7 +244,8 @@ class FeatureAnchor:
         design = make_design(blocks, blocks.dtype)
         pairs = _core.predict_codes(design, 0.0, zeros, self.codes, self.gains, False, self._threads)
         prior = float(np.mean(residual**2)) / spread**2
-        strength = (float(np.sum(pairs * residual)) + prior) / (float(np.sum(pairs * pairs)) + prior)
+        total = float(np.sum(pairs * pairs)) + prior
+        strength = (float(np.sum(pairs * residual)) + prior) / total if total > 0 else 1.0
         return np.full(self._fields, np.sqrt(max(strength, 0.0)))
 
     def objective(self) -> float:
