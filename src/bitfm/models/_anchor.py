@@ -18,7 +18,7 @@ from bitfm.models._native import make_design
 
 __all__ = ["FeatureAnchor", "RowAnchor"]
 
-_OWN_SHARE = 0.3  # μ, below; 0 and 1 are worse on MovieLens, what lies between makes little difference
+_OWN_SHARE = 0.3  # μ, below
 _SCALE_ROUNDS = 10
 
 Matrix = npt.NDArray[np.float32]

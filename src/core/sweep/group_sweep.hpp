@@ -57,6 +57,13 @@ class GroupSweep {
     // A feature's eight values.
     Real* values(int64_t feature) { return v_.data() + feature * kGroup; }
 
+    // ... and their signs, as a byte of its code.
+    uint8_t signs(int64_t feature) const {
+        unsigned byte = 0;
+        for (int t = 0; t < kGroup; ++t) byte |= (v_[feature * kGroup + t] > 0 ? 1u : 0u) << t;
+        return static_cast<uint8_t>(byte);
+    }
+
   private:
     RowIndex<Real> row_index(size_t block) const;
     void sum_rows(Team& team, size_t block);

@@ -149,11 +149,7 @@ int64_t Trainer<Real>::sweep_codes(Team& team, std::span<uint8_t> codes, int bit
         rule.linear_scale = static_cast<Real>(beta);
         flips += group.sweep(team, rule, {});
         team.run(n_features, kInteractionGrain, [&](int64_t begin, int64_t end, int) {
-            for (int64_t i = begin; i < end; ++i) {
-                unsigned byte = 0;
-                for (int t = 0; t < kGroup; ++t) byte |= (group.values(i)[t] > 0 ? 1u : 0u) << t;
-                codes[i * (bits / 8) + which] = static_cast<uint8_t>(byte);
-            }
+            for (int64_t i = begin; i < end; ++i) codes[i * (bits / 8) + which] = group.signs(i);
         });
     }
     return flips;
@@ -187,12 +183,8 @@ int64_t Trainer<Real>::sweep_anchored(Team& team, int64_t field, std::span<uint8
         rule.rule = Rule::flip;
         rule.passes = passes;
         flips += group.sweep_anchored(team, field, rule, {bits, strength, hessian.data(), error.data()}, which);
-        for (int64_t i = of.first; i < of.first + of.n_columns; ++i) {
-            if (!(gains[i] > 0)) continue;  // a code that does not count has no signs to tell
-            unsigned byte = 0;
-            for (int t = 0; t < kGroup; ++t) byte |= (group.values(i)[t] > 0 ? 1u : 0u) << t;
-            codes[i * bytes + which] = static_cast<uint8_t>(byte);
-        }
+        for (int64_t i = of.first; i < of.first + of.n_columns; ++i)
+            if (gains[i] > 0) codes[i * bytes + which] = group.signs(i);  // without a gain there are no signs to tell
     }
     return flips;
 }
