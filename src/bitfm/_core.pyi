@@ -24,6 +24,7 @@ class Trainer32:
     def __init__(
         self, design: Design32, targets: NDArray[np.float32], weights: NDArray[np.float32] | None, cross: bool
     ) -> None: ...
+    def sibling(self) -> Trainer32: ...
     def reset_reals(
         self, bias: float, weights: NDArray[np.float32], factors: NDArray[np.float32], n_threads: int
     ) -> None: ...
@@ -117,6 +118,7 @@ class Trainer64:
     def __init__(
         self, design: Design64, targets: NDArray[np.float64], weights: NDArray[np.float64] | None, cross: bool
     ) -> None: ...
+    def sibling(self) -> Trainer64: ...
     def reset_reals(
         self, bias: float, weights: NDArray[np.float64], factors: NDArray[np.float64], n_threads: int
     ) -> None: ...
@@ -229,6 +231,7 @@ def anchor_field(
     rows: NDArray[np.int32] | None,
     values: NDArray[np.float32] | None,
     passes: int,
+    keep_gains: bool,
     n_threads: int,
 ) -> int: ...
 def anchor_pairs(

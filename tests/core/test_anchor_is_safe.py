@@ -33,7 +33,7 @@ def field(bits=BITS, n_rows=N_ROWS, n_columns=N_COLUMNS, seed=0, **more):
         "error": rng.normal(size=(n_rows, bits)).astype(np.float32),
         "hessian": Q.T @ Q / 30,
         "row_weight": rng.random(n_rows, np.float32),
-        **(columns() | {"passes": 3, "n_threads": 1} | more),
+        **(columns() | {"passes": 3, "keep_gains": False, "n_threads": 1} | more),
     }
 
 

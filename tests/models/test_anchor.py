@@ -115,6 +115,27 @@ def test_no_sweep_raises_the_objective(kind, bits):
             assert values[-1] < values[0]
 
 
+@pytest.mark.parametrize("kind", ACROSS)
+def test_a_field_may_share_one_gain_and_no_sweep_raises_the_objective(kind):
+    X = some_rows_unused(kind)
+    anchor = RowAnchor(X, teacher(X), 16, shared_gains=True, seed=0, n_threads=1)
+    values = [anchor.objective()]
+    for _ in range(6):
+        anchor.sweep(2)
+        values.append(anchor.objective())
+        for field in X.fields:
+            gains, occurs = anchor.gains[field.start : field.stop], X.occurring()[field.start : field.stop]
+            assert (gains[~occurs] == 0).all()
+            assert len(np.unique(gains[occurs])) <= 1
+    assert never_rises(values)
+    assert values[-1] < values[0]
+    for field in X.fields:  # the gain is the best for these codes
+        for factor in (0.9, 1.1):
+            ours = vectors(anchor)
+            ours[field.start : field.stop] *= factor
+            assert disagreement(X, teacher(X), ours, 0.3) >= anchor.disagreement()[0] * (1 - 1e-3)
+
+
 @pytest.mark.parametrize("strength", [0.1, 1.0, 10.0, 100.0])
 @pytest.mark.parametrize("kind", ACROSS)
 def test_no_sweep_with_the_data_raises_loss_anchor_and_ridge(kind, strength):
@@ -167,7 +188,7 @@ def test_the_scales_predict_other_interactions_best(kind):
 # Single steps
 
 
-def one_step(bits, rng, passes=1000, scale=1.0):
+def one_step(bits, rng, passes=1000, scale=1.0, keep=False):
     """A feature in one row: its problem's H and a, code and gain, before a step and after."""
     Q = rng.normal(size=(12, bits)) * scale
     hessian = (Q.T @ Q / 12).astype(np.float32)
@@ -176,7 +197,7 @@ def one_step(bits, rng, passes=1000, scale=1.0):
     start = unpack_codes(codes)[0].astype(float), float(gains[0])
     error = (a - start[1] * hessian @ start[0]).astype(np.float32)[None]
     weight = rng.uniform(0.1, 3, 1).astype(np.float32)
-    flips = _core.anchor_field(codes, gains, error, hessian, weight, None, None, None, passes, 1)
+    flips = _core.anchor_field(codes, gains, error, hessian, weight, None, None, None, passes, keep, 1)
     end = unpack_codes(codes)[0].astype(float), float(gains[0])
     return hessian.astype(float), a, start, end, error[0], flips
 
@@ -204,13 +225,37 @@ def test_a_step_ends_in_a_local_minimum(seed):
     np.testing.assert_allclose(error, a - gain * H @ b, atol=1e-5 * (np.abs(a).max() + H.trace()))
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_step_that_keeps_the_gain_ends_in_a_local_minimum_for_it(seed):
+    H, a, start, (b, gain), error, flips = one_step(8, np.random.default_rng(seed), keep=True)
+
+    def value(code):
+        return gain**2 * code @ H @ code - 2 * gain * code @ a
+
+    assert gain == start[1]
+    for other in (start[0], *(b * (1 - 2 * np.eye(8)[t]) for t in range(8))):
+        assert value(b) <= value(other) + 1e-4
+    assert flips >= (b != start[0]).sum()
+    np.testing.assert_allclose(error, a - gain * H @ b, atol=1e-4)
+
+
+def test_a_gain_of_nothing_that_is_kept_keeps_the_code():
+    rng = np.random.default_rng(0)
+    codes, gains = pack_signs(rng.normal(size=(3, 16))), np.zeros(3, np.float32)
+    before, error = codes.copy(), rng.normal(size=(3, 16)).astype(np.float32)
+    H, weight = np.eye(16, dtype=np.float32), np.ones(3, np.float32)
+    assert _core.anchor_field(codes, gains, error, H, weight, None, None, None, 5, True, 1) == 0
+    np.testing.assert_array_equal(codes, before)
+    assert (gains == 0).all()
+
+
 @pytest.mark.parametrize("bits", [8, 40, 512])
 def test_a_step_from_no_gain_starts_from_the_signs_wanted(bits):
     rng = np.random.default_rng(bits)
     a = rng.normal(size=bits).astype(np.float32)
     codes, gains = pack_signs(-a[None]), np.zeros(1, np.float32)
     H, weight, error = np.eye(bits, dtype=np.float32), np.ones(1, np.float32), a[None].copy()
-    assert _core.anchor_field(codes, gains, error, H, weight, None, None, None, 5, 1) == bits
+    assert _core.anchor_field(codes, gains, error, H, weight, None, None, None, 5, False, 1) == bits
     np.testing.assert_array_equal(codes, pack_signs(a[None]))
     assert gains[0] == pytest.approx(np.abs(a).mean(), rel=1e-5)
 
@@ -249,11 +294,11 @@ def test_each_feature_of_a_field_lowers_it_and_keeps_the_errors_up_to_date(bits,
 
     error = (wanted - ours() @ H).astype(np.float32)
     whole = codes.copy(), gains.copy(), error.copy()
-    _core.anchor_field(*whole, H, weight, *columns(x), 3, 1)
+    _core.anchor_field(*whole, H, weight, *columns(x), 3, False, 1)
     values = [value()]
     for j in range(x.shape[1]):
         one = slice(j, j + 1)
-        _core.anchor_field(codes[one], gains[one], error, H, weight, *columns(x[:, one]), 3, 1)
+        _core.anchor_field(codes[one], gains[one], error, H, weight, *columns(x[:, one]), 3, False, 1)
         values.append(value())
         if j != 4:  # a column that is empty loses its gain, and is in no row's sum
             np.testing.assert_allclose(error, wanted - ours() @ H, atol=1e-4)

@@ -17,7 +17,7 @@ from bitfm.evaluation import ndcg, split_per_user
 from bitfm.models._delegate import unpack_codes
 from problems import KINDS, float64, random_blocks, scores
 
-TEACHER = FM(rank=4, solver="gibbs", n_iter=10, n_samples=4)
+TEACHER = FM(rank=4, solver="gibbs", n_iter=10, n_samples=4, n_chains=1)
 
 
 def quick(bits=16, **more):
@@ -205,6 +205,22 @@ def test_codes_that_have_nothing_to_say_say_nothing(seed):
     scores = model.predict(X[2000:])
     assert np.std(scores - linear.predict(X[2000:])) < 0.15
     assert rmse(y[2000:], scores) < rmse(y[2000:], BiasModel().fit(X[:2000], y[:2000]).predict(X[2000:])) + 0.005
+
+
+def test_gains_may_be_one_a_field(bookshop):
+    X, y, _, train = bookshop
+    scores = {}
+    for gains in ("feature", "field"):
+        model = quick(32, gains=gains).fit(X[train], y[train])
+        scores[gains] = rmse(y[~train], model.predict(X[~train]))
+        for field in model.fields_:
+            values = model.gains_[field.start : field.stop]
+            assert (len(np.unique(values[values > 0])) <= 1) == (gains == "field" or field.size == 1)
+    assert scores["field"] < rmse(y[~train], BiasModel().fit(X[train], y[train]).predict(X[~train]))
+    with pytest.raises(ValueError, match=r"gains 'field' needs interactions across blocks"):
+        quick(32, gains="field").fit(X.to_csr(), y)
+    with pytest.raises(ValueError, match=r"gains.*'word'"):
+        quick(32, gains="word").fit(X, y)
 
 
 def test_a_field_of_noise_does_little_harm(bookshop):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -114,7 +115,8 @@ def test_a_field_that_never_occurs_has_no_say(shop):
 def test_the_draws_lie_side_by_side_and_predict_copies_none(shop):
     X, y = shop
     model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4).fit(X, y)
-    stopped = FM(rank=3, solver="gibbs", n_iter=9, n_samples=9, thin=1).fit(X, y, callback=lambda i: i.number == 4)
+    stopped = FM(rank=3, solver="gibbs", n_iter=9, n_samples=9, thin=1, n_chains=1)
+    stopped.fit(X, y, callback=lambda i: i.number == 4)
     for one in (model, stopped, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert one.samples_.factors.shape == (4, X.n_features, 3)
         assert np.shares_memory(side_by_side(one.samples_), one.samples_.factors)
@@ -156,7 +158,7 @@ def same(a, b):
 
 def test_the_draws_kept_are_the_last_of_the_chain_some_sweeps_apart(shop):
     X, y = shop
-    model = FM(rank=3, solver="gibbs", thin=1, n_samples=100)
+    model = FM(rank=3, solver="gibbs", thin=1, n_samples=100, n_chains=1)
     whole = model.set_params(n_iter=20).fit(X, y).samples_
     assert len(whole.biases) == 20
     for n_iter, n_samples, thin, kept in (
@@ -175,7 +177,7 @@ def test_the_draws_kept_are_the_last_of_the_chain_some_sweeps_apart(shop):
 
 def test_a_fit_that_is_stopped_keeps_what_it_has_drawn(shop):
     X, y = shop
-    model = FM(rank=3, solver="gibbs", n_iter=20, thin=1, n_samples=20)
+    model = FM(rank=3, solver="gibbs", n_iter=20, thin=1, n_samples=20, n_chains=1)
     whole = model.fit(X, y).samples_
     model.set_params(n_samples=5, thin=2)  # the draws after sweeps 12, 14, ...
     for stop, kept in ((1, [0]), (7, [6]), (12, [11]), (13, [11]), (15, [11, 13]), (20, [11, 13, 15, 17, 19])):
@@ -184,7 +186,57 @@ def test_a_fit_that_is_stopped_keeps_what_it_has_drawn(shop):
         assert same(model.samples_, [array[kept] for array in whole])
 
 
+def test_chains_are_independent_and_their_draws_come_in_turns(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=6, thin=1, n_samples=100)
+    four = model.fit(X, y).samples_
+    assert len(four.biases) == 4 * 6
+    one = model.set_params(n_chains=1).fit(X, y).samples_
+    assert same(one, [array[::4] for array in four])  # a chain is the same however many others there are
+    for a, b in itertools.combinations(four.factors[-4:], 2):
+        assert np.abs(a - b).max() > 0.01
+    model.set_params(n_chains=4)
+    for n_samples, thin, kept in (
+        (4, 1, [20, 21, 22, 23]),
+        (6, 1, [18, 19, 20, 21, 22, 23]),
+        (5, 2, [15, 20, 21, 22, 23]),
+        (100, 5, [0, 1, 2, 3, 20, 21, 22, 23]),
+    ):
+        assert same(model.set_params(n_samples=n_samples, thin=thin).fit(X, y).samples_, [a[kept] for a in four])
+    few = model.set_params(n_samples=2, thin=1).fit(X, y).samples_  # a chain whose draws nobody wants is not run
+    assert same(few, [a[[20, 21]] for a in four])
+
+
+def test_the_loss_of_several_chains_is_their_mean(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=5, n_samples=15, n_chains=3, thin=1).fit(X, y)
+    for step, *draws in zip(
+        model.history_, *(zip(*(a[c::3] for a in model.samples_[:3]), strict=True) for c in range(3)), strict=True
+    ):
+        losses = [np.sum((y - scores(X, b, w, V)) ** 2) for b, w, V in draws]
+        assert step.loss == pytest.approx(np.mean(losses), rel=1e-6)
+
+
+def test_stopping_several_chains_keeps_a_draw_of_each(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4, n_chains=3, thin=1)
+    stopped = model.fit(X, y, callback=lambda step: step.number == 2).samples_
+    assert len(stopped.biases) == 3
+    assert same(stopped, [a[-3:] for a in model.set_params(n_iter=2).fit(X, y).samples_])
+
+
 # Going on
+
+
+def test_each_chain_goes_on_from_its_last_draw(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=30, n_samples=9, n_chains=3, warm_start=True).fit(X, y)
+    last = model.samples_.factors[-3:].copy()
+    model.set_params(n_iter=1, n_samples=3).fit(X, y)
+    near = [[np.corrcoef(a.ravel(), b.ravel())[0, 1] for b in last] for a in model.samples_.factors]
+    assert np.argmax(near, axis=1).tolist() == [0, 1, 2]
+    model.set_params(n_samples=30, n_chains=5).fit(X, y)  # some begin where another does, and part from it
+    assert len(np.unique(model.samples_.biases)) == 5
 
 
 def test_a_warm_start_goes_on_from_the_last_draw(shop):
@@ -206,8 +258,10 @@ def test_a_chain_may_go_on_from_another_solver_and_another_from_a_chain(shop):
     best = model.history_[-1].loss
     model.set_params(solver="gibbs", n_iter=1).fit(X, y)
     assert model.history_[0].loss < 2 * best
-    objective = model.set_params(solver="als").fit(X, y).history_[0].objective
-    assert objective < FM(rank=3, n_iter=1).fit(X, y).history_[0].objective
+    bias, weights, factors, _ = (array[-1].copy() for array in model.samples_)
+    begin = np.sum((y - scores(X, bias, weights, factors)) ** 2) + 30 * np.sum(factors**2) + 5 * np.sum(weights**2)
+    model.set_params(solver="als").fit(X, y)
+    assert model.history_[0].objective < begin
     np.testing.assert_allclose(model.predict(X), scores(X, model.bias_, model.weights_, model.factors_), atol=1e-6)
 
 

@@ -416,6 +416,7 @@ REFUSED = {
         "n_iter": [0, -1, 2.5, "x"],
         "n_samples": [0, -1, 2.5, "x", None],
         "thin": [0, -1, 2.5, "x", None],
+        "n_chains": [0, -1, 2.5, "x", None],
         "regularization": [-1, np.nan, np.inf, "x", [1, 2]],
         "linear_regularization": [-1, np.nan, "x"],
         "init_scale": [-0.1, np.nan, np.inf, "x", None],

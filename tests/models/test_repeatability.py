@@ -21,7 +21,7 @@ MODELS = {
     "BiasModel": BiasModel(max_iter=3),
     "FM-als": FM(rank=10, n_iter=2),
     "FM-sgd": FM(rank=10, solver="sgd", n_iter=2),
-    "FM-gibbs": FM(rank=10, solver="gibbs", n_iter=3, n_samples=2, thin=1),
+    "FM-gibbs": FM(rank=10, solver="gibbs", n_iter=3, n_samples=5, n_chains=3, thin=1),
     "DiscreteFM-paper": DiscreteFM(objective="paper", bits=16, max_iter=2),
     "DiscreteFM-wide": DiscreteFM(objective="paper", bits=72, max_iter=1, init="random"),
     "DiscreteFM-anchored": DiscreteFM(

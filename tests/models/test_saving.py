@@ -316,6 +316,7 @@ WRONG = {
     "patience": ["x", None],
     "n_samples": ["x", 1.5, None, []],
     "thin": ["x", 1.5, None],
+    "n_chains": ["x", 1.5, None],
     "anchor": [None, [], {}, [1]],
     "teacher": ["x", 3, {}, []],
     "objective": [None, 3, []],

@@ -91,13 +91,26 @@ class RowAnchor:
     that lack the others.
 
     Nothing runs over pairs. Seen from a block's row, the others are H = Σ π Q Qᵀ and C = Σ π Q qᵀ.
+
+    Every feature has a gain of its own, or shares one with all of its field (`shared_gains`).
     """  # noqa: D400
 
     def __init__(
-        self, blocks: Blocks, factors: Matrix, bits: int, *, own_share: float = _OWN_SHARE, seed: int, n_threads: int
+        self,
+        blocks: Blocks,
+        factors: Matrix,
+        bits: int,
+        *,
+        own_share: float = _OWN_SHARE,
+        shared_gains: bool = False,
+        seed: int,
+        n_threads: int,
     ) -> None:
-        self._threads, self._own = n_threads, own_share
+        self._threads, self._own, self._shared = n_threads, own_share, shared_gains
         self.codes, self.gains = _start(blocks, factors, bits, seed)
+        if shared_gains:
+            for field in blocks.fields:
+                _level(self.gains[field.start : field.stop])
         self._sides: list[_Side] = []
         first = number = 0
         for block in blocks.blocks.values():
@@ -115,7 +128,15 @@ class RowAnchor:
 
         def update(side: _Side, field: _Field, error: Matrix, hessian: Matrix) -> int:
             codes, gains = self.codes[field.features], self.gains[field.features]
-            return _core.anchor_field(codes, gains, error, hessian, side.weights, *field.columns, passes, self._threads)
+            flips = _core.anchor_field(
+                codes, gains, error, hessian, side.weights, *field.columns, passes, self._shared, self._threads
+            )
+            if self._shared:
+                ours = self._ours(field.table, field.features)
+                along, curve = (float(side.weights @ np.einsum("uk,uk->u", ours, x)) for x in (error, ours @ hessian))
+                if curve > 0:
+                    gains *= np.float32(max(1 + along / curve, 0))
+            return flips
 
         return self._each_field(update)
 
@@ -269,6 +290,13 @@ def _start(
         turn = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
         codes = pack_signs(factors @ turn)
     return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
+
+
+def _level(gains: npt.NDArray[np.float32]) -> None:
+    """Give all gains that are not 0 their quadratic mean."""
+    some = gains > 0
+    if some.any():
+        gains[some] = np.sqrt(np.mean(np.square(gains[some], dtype=np.float64)))
 
 
 def _mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:

@@ -35,6 +35,7 @@ class AnchoredSettings:
     bits: int
     teacher: FM | None
     anchor: float | None  # λ; None: chosen
+    shared_gains: bool
     validation_fraction: float
     max_iter: int
     inner_iter: int
@@ -131,9 +132,13 @@ class AnchoredFit:
     def _study(self, lesson: _Lesson) -> RowAnchor | FeatureAnchor:
         """Fit codes and gains to the teacher."""
         s = self.settings
-        kind = RowAnchor if s.cross else FeatureAnchor
+        given = lesson.blocks, lesson.factors, s.bits
         with np.errstate(over="ignore", invalid="ignore"):  # told below
-            anchor = kind(lesson.blocks, lesson.factors, s.bits, seed=s.seed, n_threads=s.threads)
+            anchor: RowAnchor | FeatureAnchor
+            if s.cross:
+                anchor = RowAnchor(*given, shared_gains=s.shared_gains, seed=s.seed, n_threads=s.threads)
+            else:
+                anchor = FeatureAnchor(*given, seed=s.seed, n_threads=s.threads)
         check_finite("anchor", 0, float(np.sum(anchor.gains)))
         for number in range(1, s.max_iter + 1):
             with np.errstate(over="ignore", invalid="ignore"):

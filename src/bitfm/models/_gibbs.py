@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.blocks import Blocks, FieldSpan
+from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, check_finite, counted
 from bitfm.models._native import make_trainer
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
 
-__all__ = ["MOST_NUMBERS", "Samples", "Schedule", "by_feature", "draw_samples", "from_features", "side_by_side"]
+__all__ = [
+    "MOST_NUMBERS",
+    "Samples",
+    "Schedule",
+    "by_feature",
+    "draw_samples",
+    "from_features",
+    "last_draws",
+    "side_by_side",
+]
 
 MOST_NUMBERS = 2**20  # that the core takes of a feature: samples × rank
 
@@ -55,55 +67,77 @@ class Samples(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """How many sweeps a chain makes, and which of its draws are kept: the last ones, some sweeps apart."""
+    """How many sweeps each chain makes, and which draws are kept: the last ones of all chains, some sweeps apart."""
 
     n_iter: int
     n_samples: int
     thin: int
+    n_chains: int
 
     @property
     def n_kept(self) -> int:
-        return min(self.n_samples, 1 + (self.n_iter - 1) // self.thin)
+        return min(self.n_samples, self.n_chains * (1 + (self.n_iter - 1) // self.thin))
 
-    def keeps(self, number: int) -> bool:
+    def n_keeping(self, number: int) -> int:
+        """Return how many chains' draws to keep after this sweep: of the last chains."""
         left = self.n_iter - number
-        return left % self.thin == 0 and left // self.thin < self.n_samples
+        if left % self.thin:
+            return 0
+        return int(np.clip(self.n_samples - left // self.thin * self.n_chains, 0, self.n_chains))
 
 
 def draw_samples(
     blocks: Blocks,
     y: Floats,
     sample_weight: Floats | None,
-    start: Parameters,
+    starts: list[Parameters],
     schedule: Schedule,
-    rng: np.random.Generator,
+    rngs: list[np.random.Generator],
     *,
     cross: bool,
     resume: bool,
     n_threads: int,
     progress: Progress,
 ) -> Samples:
-    """Run a chain from the start, or on from a draw (`resume`), and return what it keeps."""
+    """Run a chain from each start, or on from draws (`resume`), and return what they keep, the last draws last."""
     middle, unit = _centre_and_scale(y, counted(sample_weight), blocks.dtype)
-    # A chain begins in its own units, so that those of the targets do not matter to it.
-    now = start.scaled(1 / unit, middle) if resume else Parameters(0.0, start.weights, start.factors)
-    trainer = make_trainer(blocks, (y - middle) / unit, sample_weight, cross=cross)
+    trainer: Any = make_trainer(blocks, (y - middle) / unit, sample_weight, cross=cross)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
     seen = (blocks if sample_weight is None else blocks[sample_weight > 0]).occurring()
-    chain = GibbsChain(trainer, blocks.fields, seen, mass, rng, n_threads)
-    if not resume:
-        now.bias = chain.start(now.bias, now.weights)
-    store = _Store(schedule.n_kept, now.factors.shape, blocks.dtype)
-    for number in range(1, schedule.n_iter + 1):
-        now.bias = chain.step(now.bias, now.weights, now.factors)
-        loss = trainer.loss(n_threads) * unit**2
-        check_finite("gibbs", number, loss)
-        stop = progress.report("gibbs", number, schedule.n_iter, loss, loss)
-        if schedule.keeps(number) or (stop and store.n == 0):
-            store.add(now.scaled(unit, -middle / unit), chain.noise_precision / unit**2)
-        if stop:
-            break
+    fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
+    workers = min(n_threads, len(starts))
+    chains = []
+    for start, rng in zip(starts, rngs, strict=True):
+        # A chain begins in its own units, so that those of the targets do not matter to it.
+        now = start.scaled(1 / unit, middle) if resume else Parameters(0.0, start.weights, start.factors)
+        chains.append(GibbsChain(trainer, fields, now, mass, rng, n_threads // workers))
+        trainer = trainer.sibling()
+    store = _Store(schedule.n_kept, starts[0].factors.shape, blocks.dtype)
+    with _side_by_side(workers) as each:
+        if not resume:
+            each(GibbsChain.start, chains)
+        for number in range(1, schedule.n_iter + 1):
+            loss = float(np.mean(each(GibbsChain.step, chains))) * unit**2
+            check_finite("gibbs", number, loss)
+            stop = progress.report("gibbs", number, schedule.n_iter, loss, loss)
+            keeping = schedule.n_keeping(number)
+            if stop and store.n + keeping == 0:
+                keeping = min(schedule.n_kept, schedule.n_chains)
+            for chain in chains[len(chains) - keeping :]:
+                store.add(chain.now.scaled(unit, -middle / unit), chain.noise_precision / unit**2)
+            if stop:
+                break
     return store.samples()
+
+
+@contextmanager
+def _side_by_side(workers: int) -> Iterator[Callable[[Callable[[Any], Any], list[Any]], list[Any]]]:
+    """Yield a function that calls another for each of a list, in that many threads; the core leaves them free to run."""
+    if workers == 1:
+        yield lambda call, items: [call(item) for item in items]
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield lambda call, items: list(pool.map(call, items))
 
 
 def _centre_and_scale(y: Floats, weight: Floats | None, dtype: np.dtype[Any]) -> tuple[float, float]:
@@ -131,6 +165,15 @@ def side_by_side(samples: Samples) -> Floats:
     """Return the factors of all samples as one matrix, features × (samples · rank); nothing is copied."""
     n, features, rank = samples.factors.shape
     return by_feature(samples).reshape(features, n * rank)
+
+
+def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[Parameters]:
+    """Return where that many chains left off, the last chain last; if there were fewer, some begin at the same draw."""
+    biases, weights, factors, _ = samples
+    return [
+        Parameters(float(biases[k]), weights[k].astype(dtype), np.array(factors[k], dtype, order="C"))
+        for k in ((len(biases) - n_chains + np.arange(n_chains)) % len(biases))
+    ]
 
 
 class _Store:
@@ -186,51 +229,50 @@ class GibbsChain:
     def __init__(
         self,
         trainer: Any,
-        fields: tuple[FieldSpan, ...],
-        seen: npt.NDArray[np.bool_],
+        fields: list[npt.NDArray[np.intp]],
+        now: Parameters,
         mass: float,
         rng: np.random.Generator,
         n_threads: int,
     ) -> None:
-        self._fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in fields]
-        self._trainer, self._mass, self._rng, self._threads = trainer, mass, rng, n_threads
-        self._of_weights = _Prior((len(self._fields),))
+        self._trainer, self._fields, self._mass, self._rng, self._threads = trainer, fields, mass, rng, n_threads
+        self._of_weights = _Prior((len(fields),))
+        self._of_factors = _Prior((len(fields), now.factors.shape[1]))
         self._steps = 0
+        self.now = now
         self.noise_precision = 1.0
 
-    def start(self, bias: float, weights: Floats) -> float:
-        """Draw bias and weights a few times with no factors; weights are changed in place, the bias is returned."""
-        self._trainer.reset_reals(bias, weights, np.zeros((len(weights), 1), weights.dtype), self._threads)
+    def start(self) -> None:
+        """Draw bias and weights a few times with no factors."""
+        now = self.now
+        none = np.zeros((len(now.weights), 1), now.weights.dtype)
+        self._trainer.reset_reals(now.bias, now.weights, none, self._threads)
         for _ in range(_LINEAR_STEPS):
-            bias = self._draw_linear(bias, weights)
-        return bias
+            self._draw_linear()
 
-    def step(self, bias: float, weights: Floats, factors: Floats) -> float:
-        """Draw every parameter; weights and factors are changed in place, the new bias is returned."""
-        if self._steps == 0:
-            self._of_factors = _Prior((len(self._fields), factors.shape[1]))
+    def step(self) -> float:
+        """Draw every parameter; return the loss."""
+        now, prior = self.now, self._of_factors
         if self._steps % _REFRESH == 0:
-            self._trainer.reset_reals(bias, weights, factors, self._threads)
+            self._trainer.reset_reals(now.bias, now.weights, now.factors, self._threads)
         self._steps += 1
-        bias = self._draw_linear(bias, weights)
-        prior = self._of_factors
-        prior.draw(factors, self._fields, self._rng)
+        self._draw_linear()
+        prior.draw(now.factors, self._fields, self._rng)
         self._trainer.draw_factors(
-            factors, prior.precision, prior.mean, self.noise_precision, self._seed(), self._threads
+            now.factors, prior.precision, prior.mean, self.noise_precision, self._seed(), self._threads
         )
-        return bias
+        return float(self._trainer.loss(self._threads))
 
-    def _draw_linear(self, bias: float, weights: Floats) -> float:
+    def _draw_linear(self) -> None:
         loss = self._trainer.loss(self._threads)
         if not np.isfinite(loss):
             raise ValueError("gibbs: the numbers overflow; scale the features or the targets.")
         self.noise_precision = float(self._rng.gamma((_SHAPE + self._mass) / 2, 2 / (_RATE + loss)))
-        prior = self._of_weights
-        prior.draw(weights, self._fields, self._rng)
-        drawn = self._trainer.draw_weights(
-            bias, weights, prior.precision, prior.mean, self.noise_precision, self._seed(), self._threads
+        now, prior = self.now, self._of_weights
+        prior.draw(now.weights, self._fields, self._rng)
+        now.bias = self._trainer.draw_weights(
+            now.bias, now.weights, prior.precision, prior.mean, self.noise_precision, self._seed(), self._threads
         )
-        return float(drawn)
 
     def _seed(self) -> int:
         return int(self._rng.integers(2**63))

@@ -50,6 +50,9 @@ class DiscreteFM(FeatureModel):
     anchor : float or "auto", default "auto"
         λ of ``"anchored"``: how much the teacher's word on all pairs counts against the error on the data. ``inf`` is
         pure distillation, 0 the data alone. ``"auto"`` chooses on the validation part.
+    gains : {"feature", "field"}, default "feature"
+        For ``"anchored"``: a gain for every feature, or one for all features of a field, which is less accurate with
+        short codes. A feature that never occurs has none.
     validation_fraction : float, default 0.1
         For ``"anchored"`` without a fitted teacher: the share of the interactions that is held out, in a first run, to
         choose λ and how much each field's gains count: more, less, or nothing where codes do not help. Then all are
@@ -115,6 +118,7 @@ class DiscreteFM(FeatureModel):
         objective: str = "anchored",
         teacher: FM | None = None,
         anchor: float | str = "auto",
+        gains: str = "feature",
         validation_fraction: float = 0.1,
         alpha: float = 0.0,
         beta: float = 10.0,
@@ -132,6 +136,7 @@ class DiscreteFM(FeatureModel):
         self.objective = objective
         self.teacher = teacher
         self.anchor = anchor
+        self.gains = gains
         self.validation_fraction = validation_fraction
         self.alpha = alpha
         self.beta = beta
@@ -292,12 +297,16 @@ class DiscreteFM(FeatureModel):
         anchor = _check_anchor(self.anchor)
         if anchor not in (None, float("inf")) and self.objective == "anchored" and self.interactions_ == "all":
             raise ValueError(f"anchor {anchor!r} needs interactions across blocks; give Blocks, or leave it 'auto'.")
+        shared = check_choice("gains", self.gains, ("feature", "field")) == "field"
+        if shared and self.objective == "anchored" and self.interactions_ == "all":
+            raise ValueError("gains 'field' needs interactions across blocks; give Blocks, or leave it 'feature'.")
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
             self.teacher._check_same_features(self)
         return AnchoredSettings(
             bits=check_bits(self.bits),
             teacher=self.teacher,
             anchor=anchor,
+            shared_gains=shared,
             validation_fraction=float(self.validation_fraction),
             max_iter=check_whole("max_iter", self.max_iter, 0),
             inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, counted, thread_count
-from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, side_by_side
+from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
 from bitfm.models._native import make_design, make_trainer, split_one_hot
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
@@ -50,9 +50,12 @@ class FM(FeatureModel):
     n_iter : int, optional
         Sweeps or epochs at most; by default 50 (als), 30 (sgd) or 100 (gibbs).
     n_samples : int, default 30
-        Draws to keep (gibbs): the last ones, `thin` sweeps apart.
+        Draws to keep (gibbs), of all chains together: the last ones, `thin` sweeps apart.
     thin : int, default 2
-        Sweeps from one kept draw to the next (gibbs).
+        Sweeps from one kept draw of a chain to the next (gibbs).
+    n_chains : int, default 4
+        Chains to draw from (gibbs), each of `n_iter` sweeps from a start of its own; no more than `n_samples`. Several
+        short ones see more of the posterior than a long one, and run side by side.
     regularization : float or mapping of field names to floats, optional
         λ of the factors, in the solver's own sense; by default 30 (als) or 0.02 (sgd). Gibbs draws its own.
     linear_regularization : float or mapping, optional
@@ -120,6 +123,7 @@ class FM(FeatureModel):
         n_iter: int | None = None,
         n_samples: int = 30,
         thin: int = 2,
+        n_chains: int = 4,
         regularization: Any = None,
         linear_regularization: Any = None,
         init_scale: float = 0.1,
@@ -139,6 +143,7 @@ class FM(FeatureModel):
         self.n_iter = n_iter
         self.n_samples = n_samples
         self.thin = thin
+        self.n_chains = n_chains
         self.regularization = regularization
         self.linear_regularization = linear_regularization
         self.init_scale = init_scale
@@ -179,7 +184,6 @@ class FM(FeatureModel):
                 blocks = split_one_hot(blocks)
             settings = self._settings(blocks)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            start = self._start(blocks, y, sample_weight, settings, rng, resume)
             held_out = None
             if self.early_stopping:
                 if settings.solver == "gibbs":
@@ -191,8 +195,9 @@ class FM(FeatureModel):
                     raise ValueError(f"early_stopping needs more than the {len(y)} interaction(s) given.")
             progress = Progress(self.verbose, callback)
             if settings.solver == "gibbs":
-                self._sample(blocks, y, sample_weight, start, settings, rng, progress, resume)
+                self._sample(blocks, y, sample_weight, settings, rng, progress, resume)
             else:
+                start = self._start(blocks, y, sample_weight, settings, rng, resume)
                 self._run(blocks, y, sample_weight, held_out, start, settings, settings.n_iter, rng, progress, resume)
             self.history_ = progress.history
         return self
@@ -224,6 +229,7 @@ class FM(FeatureModel):
         check_whole("patience", self.patience, 1)
         check_whole("n_samples", self.n_samples, 1)
         check_whole("thin", self.thin, 1)
+        check_whole("n_chains", self.n_chains, 1)
         return _Settings(
             check_whole("rank", self.rank, 1, 4096),
             solver,
@@ -252,10 +258,9 @@ class FM(FeatureModel):
                 f"rank is {settings.rank}, but the factors to continue from have {self.factors_.shape[1]} columns; "
                 "set it back or fit anew without warm_start."
             )
-        bias, weights = self.bias_, self.weights_
-        if hasattr(self, "samples_"):  # a chain goes on from its last draw
-            bias, weights = float(self.samples_.biases[-1]), self.samples_.weights[-1]
-        return Parameters(bias, weights.astype(blocks.dtype), np.array(self.factors_, blocks.dtype))
+        if hasattr(self, "samples_"):  # of the weights there is a mean, but not of the factors: from a draw, then
+            return last_draws(self.samples_, 1, blocks.dtype)[0]
+        return Parameters(self.bias_, self.weights_.astype(blocks.dtype), np.array(self.factors_, blocks.dtype))
 
     def _run(
         self,
@@ -326,20 +331,24 @@ class FM(FeatureModel):
         blocks: Blocks,
         y: Floats,
         sample_weight: Floats | None,
-        start: Parameters,
         settings: _Settings,
         rng: np.random.Generator,
         progress: Progress,
         resume: bool,
     ) -> None:
-        schedule = Schedule(settings.n_iter, self.n_samples, self.thin)
+        n_chains = min(self.n_chains, self.n_samples)
+        schedule = Schedule(settings.n_iter, self.n_samples, self.thin, n_chains)
         if schedule.n_kept * settings.rank > MOST_NUMBERS:
             raise ValueError(
                 f"n_samples: {schedule.n_kept} draws of rank {settings.rank} are {schedule.n_kept * settings.rank} "
                 f"numbers a feature, but {MOST_NUMBERS} is the most; keep fewer draws."
             )
+        rngs = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=n_chains)]
+        starts = [self._start(blocks, y, sample_weight, settings, own, resume) for own in rngs]
+        if resume and hasattr(self, "samples_"):
+            starts = last_draws(self.samples_, n_chains, blocks.dtype)
         self.samples_ = draw_samples(
-            blocks, y, sample_weight, start, schedule, rng,
+            blocks, y, sample_weight, starts, schedule, rngs,
             cross=self.interactions == "cross", resume=resume, n_threads=settings.threads, progress=progress,
         )  # fmt: skip
         self.bias_ = float(self.samples_.biases.mean())

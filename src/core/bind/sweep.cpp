@@ -106,6 +106,7 @@ void bind_for(nb::module_& m, const char* suffix) {
             },
             nb::arg("design"), nb::arg("targets").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("cross"),
             nb::keep_alive<1, 2>())
+        .def("sibling", &T::sibling, nb::keep_alive<0, 1>())
         .def(
             "reset_reals",
             [](T& self, double bias, Array1<const Real> weights, Array2<const Real> factors, int n_threads) {

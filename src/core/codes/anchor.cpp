@@ -45,7 +45,7 @@ bool check_columns(const Columns& columns, size_t n_columns, size_t n_rows) {
 
 int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits, std::span<float> error,
                      std::span<const float> hessian, std::span<const float> row_weight, const Columns& columns,
-                     int passes) {
+                     int passes, bool keep_gains) {
     check_codes(codes, gains, bits);
     require(hessian.size() == static_cast<size_t>(bits * bits), "the Hessian must be bits × bits");
     require(error.size() == row_weight.size() * static_cast<size_t>(bits), "errors must be rows × bits");
@@ -60,7 +60,8 @@ int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gain
                             hessian.data(),
                             error.data(),
                             codes.data(),
-                            gains.data()};
+                            gains.data(),
+                            keep_gains};
     const auto n = static_cast<int64_t>(gains.size());
     std::atomic<int64_t> flips{0};
     auto sweep = [&](int64_t begin, int64_t end, int) { flips += isa().kernels->anchor_columns(field, begin, end); };

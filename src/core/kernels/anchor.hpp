@@ -25,11 +25,12 @@ BITFM_INLINE float best_gain(const float* b, const float* hb, const float* a, in
     return gain < 3e38f ? gain : 0.0f;
 }
 
-// Coordinate descent, bit by bit and then the gain. On entry hb = H b; on return it is again. Returns the flips.
-inline int descend(const float* hessian, const float* a, int bits, int passes, float* b, float* hb, float* gain) {
+// Coordinate descent, bit by bit and then the gain, unless it is to be kept. On entry hb = H b; on return it is again. Returns the flips.
+inline int descend(const float* hessian, const float* a, int bits, int passes, bool keep_gain, float* b, float* hb,
+                   float* gain) {
     using L = Lanes<float>;
     int flips = 0;
-    if (!(*gain > 0)) {  // nothing to start from: the signs of a
+    if (!(*gain > 0) && !keep_gain) {  // nothing to start from: the signs of a
         for (int t = 0; t < bits; ++t) {
             const float sign = a[t] < 0 ? -1.0f : 1.0f;
             flips += sign != b[t];
@@ -51,7 +52,7 @@ inline int descend(const float* hessian, const float* a, int bits, int passes, f
             ++changed;
         }
         flips += changed;
-        *gain = best_gain(b, hb, a, bits);
+        if (!keep_gain) *gain = best_gain(b, hb, a, bits);
         if (!changed && *gain == before) break;  // another gain may call for other bits
     }
     return flips;
@@ -100,7 +101,7 @@ inline int64_t anchor_columns(const AnchorField& field, int64_t begin, int64_t e
             (L::load(a + t) * (1.0f / mass) + own).store(a + t);
             own.store(change + t);
         }
-        flips += descend(field.hessian, a, bits, field.passes, b, hb, &gain);
+        flips += descend(field.hessian, a, bits, field.passes, field.keep_gains, b, hb, &gain);
         pack(b, bits, code);
         for (int t = 0; t < bits; t += kLanes) (L::load(hb + t) * gain - L::load(change + t)).store(change + t);
         for (int64_t p = from; p < to; ++p) {
@@ -140,7 +141,7 @@ inline int anchor_feature(const AnchorPairs& pairs, int64_t i) {
     add_outer(-weight * gain, b, bits, v, width, pairs.cross);
     for (int t = 0; t < bits; ++t) a[t] = dot_of(pairs.cross + int64_t(t) * width, v, width);
     times_signs(pairs.gram, b, bits, hb);
-    const int flips = descend(pairs.gram, a, bits, pairs.passes, b, hb, &gain);
+    const int flips = descend(pairs.gram, a, bits, pairs.passes, false, b, hb, &gain);
     pack(b, bits, code);
     add_outer(weight * gain * gain, b, bits, b, bits, pairs.gram);
     add_outer(weight * gain, b, bits, v, width, pairs.cross);

@@ -132,7 +132,8 @@ struct AnchorField {
     const float* hessian;  // bits × bits
     float* error;          // rows × bits, kept up to date
     uint8_t* codes;        // updated
-    float* gains;          // updated
+    float* gains;          // updated, unless
+    bool keep_gains;
 };
 
 // ... and feature by feature: every feature against all others.

@@ -1,6 +1,7 @@
 // The state of a fit: residuals kept up to date while weights, factors or codes are swept.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -24,6 +25,9 @@ template <class Real>
 class Trainer {
   public:
     Trainer(const Design<Real>& design, std::span<const Real> targets, std::span<const Real> weights, bool cross);
+
+    // Another fit to the same data, which both share; only the residuals are its own.
+    Trainer sibling() const { return Trainer(data_, cross_); }
 
     // Start from these parameters: residual = target − score.
     void reset(Team& team, double bias, std::span<const Real> weights, const FactorView& factors);
@@ -66,13 +70,15 @@ class Trainer {
                      std::span<const int32_t> order);
 
   private:
+    Trainer(std::shared_ptr<const TrainingSet<Real>> data, bool cross);
     template <class Update>
     void sweep_block_weights(Team& team, size_t block, std::span<Real> weights, const Update& update);
     double centre(Team& team, double noise);
     template <class Sweep>
     void each_group(Team& team, std::span<Real> factors, int rank, const Sweep& sweep);
 
-    TrainingSet<Real> set_;
+    std::shared_ptr<const TrainingSet<Real>> data_;
+    const TrainingSet<Real>& set_;
     bool cross_;
     std::vector<Real> residual_;
     FlipDescent<Real> flips_;
