@@ -92,25 +92,32 @@ class AnchoredFit:
     def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _Lesson]:
         """Fit to a part of the data, and find what predicts the rest best; return the part, too.
 
-        Nothing is one of the choices: codes that predict worse than the linear part alone get no gains.
+        Nothing is one of the choices: codes get no gains unless they predict better than the linear part alone, by
+        more than one standard error of the difference.
         """
         s = self.settings
         unseen, truth = self._blocks[held_out], self._y[held_out]
         learnt, y = self._blocks[~held_out], self._y[~held_out]
         lesson = _Lesson(learnt, y, self._teach(learnt, y, "trial"))
-        as_is = np.ones(len(learnt.fields))
-        best, least = _Choice(float("inf"), np.zeros_like(as_is)), float("inf")
         anchor = self._study(lesson)
+
+        def errors(scales: npt.NDArray[np.float64]) -> Floats:
+            return (truth - self._predict(unseen, self._refit(lesson, anchor, scales))) ** 2
+
+        as_is = np.ones(len(learnt.fields))
+        nothing = np.zeros_like(as_is)
+        best, least = _Choice(float("inf"), nothing), (linear := errors(nothing))
         for strength in (float("inf"),) if not s.cross else _STRENGTHS if s.anchor is None else (s.anchor,):
             self._study_data(lesson, anchor, strength)
             student = self._refit(lesson, anchor, as_is)
-            linear = self._predict(unseen, student._replace(gains=np.zeros_like(student.gains)))
-            fitted = anchor.fit_scales(unseen, truth - linear, spread=_SCALE_SPREAD)
-            for scales in (fitted, as_is, np.zeros_like(as_is)):
-                scores = self._predict(unseen, self._refit(lesson, anchor, scales))
-                error = float(np.mean((truth - scores) ** 2))
-                if error < least:
-                    best, least = _Choice(strength, scales), error
+            left = truth - self._predict(unseen, student._replace(gains=np.zeros_like(student.gains)))
+            for scales in (anchor.fit_scales(unseen, left, spread=_SCALE_SPREAD), as_is):
+                squares = errors(scales)
+                if squares.mean() < least.mean():
+                    best, least = _Choice(strength, scales), squares
+        saved = linear - least
+        if saved.mean() < saved.std() / np.sqrt(len(saved)):
+            best = _Choice(best.strength, nothing)
         return best, lesson
 
     def _teach(self, blocks: Blocks, y: Floats, stage: str) -> FM:

@@ -24,7 +24,7 @@ __all__ = ["FM"]
 _DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
     "als": (30.0, 5.0, 50),
     "sgd": (0.02, 0.002, 30),
-    "gibbs": (0.0, 0.0, 100),
+    "gibbs": (0.0, 0.0, 40),
 }
 _REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
 
@@ -48,8 +48,8 @@ class FM(FeatureModel):
         the parameters from their posterior, with the strength of the penalties drawn too, by field and factor, and
         predicts the mean over the draws. It needs no tuning and is usually the most accurate.
     n_iter : int, optional
-        Sweeps or epochs at most; by default 50 (als), 30 (sgd) or 100 (gibbs).
-    n_samples : int, default 30
+        Sweeps or epochs at most; by default 50 (als), 30 (sgd) or 40 (gibbs).
+    n_samples : int, default 64
         Draws to keep (gibbs), of all chains together: the last ones, `thin` sweeps apart.
     thin : int, default 2
         Sweeps from one kept draw of a chain to the next (gibbs).
@@ -121,7 +121,7 @@ class FM(FeatureModel):
         *,
         solver: str = "als",
         n_iter: int | None = None,
-        n_samples: int = 30,
+        n_samples: int = 64,
         thin: int = 2,
         n_chains: int = 4,
         regularization: Any = None,
