@@ -25,7 +25,7 @@ def lengths():
 
 
 @pytest.mark.parametrize("make", ABLATIONS, ids=lambda make: make.__name__)
-def test_every_ablation_has_the_default_and_differs_from_it_in_one_thing(make):
+def test_every_ablation_differs_from_the_default_in_one_thing_and_has_it_to_compare_with(make):
     settings = list(make().settings.values())
     default = DiscreteFM().get_params(deep=False)
     changes = []
@@ -35,18 +35,38 @@ def test_every_ablation_has_the_default_and_differs_from_it_in_one_thing(make):
         if setting.fields != WITH_HISTORY:
             changed.add("fields")
         changes.append(changed)
-    assert all(len(changed) <= 1 for changed in changes)
-    assert len(set().union(*changes)) == 1
-    assert set() in changes or make is ablation.samples  # there, the default is spelled out
+    short = {"bits"} if make in (ablation.gains, ablation.strength) else set()  # 8 bits show more of some things
+    assert all(len(changed - short) <= 1 for changed in changes)
+    assert len(set().union(*changes) - short) == 1
+    assert set() in changes or make is ablation.strength
 
 
-def test_the_teachers_draws_come_from_one_stretch_of_the_chain_with_the_default_among_them():
-    teachers = {name: setting.model.teacher for name, setting in ablation.samples().settings.items()}
-    for name, chain in teachers.items():
-        assert chain.n_samples == int(name)
-        assert chain.n_iter == 40 + chain.n_samples * chain.thin
-    default = FM(rank=16, solver="gibbs", n_iter=100)
-    assert teachers["30"].get_params() == default.get_params()
+@pytest.mark.parametrize("make", [ablation.draws, ablation.chains, ablation.sweeps])
+def test_the_teachers_chains_keep_what_the_ablation_says(make):
+    split = small_split()
+    X, y = split.blocks("train"), split.train[2]
+    for name, setting in make().settings.items():
+        chain = setting.model.teacher or FM(rank=16, solver="gibbs")
+        kept = len(chain.set_params(rank=2).fit(X, y).samples_.biases)
+        assert kept == {"draws": int(name), "chains": min(64, 32 * int(name)), "sweeps": 64}[make.__name__]
+        if make is ablation.sweeps:
+            assert chain.n_iter_ == int(name)
+
+
+def test_ablations_can_be_selected():
+    assert ablation.select(None) == list(ABLATIONS)
+    assert ablation.select(["rank", "bits"]) == [ablation.rank, ablation.bits]
+    with pytest.raises(ValueError, match=r"'colour'; there are bits, gains"):
+        ablation.select(["colour"])
+
+
+def test_defaults_are_settled_without_the_test_part(monkeypatch):
+    whole = small_split()
+    monkeypatch.setattr(ablation, "load", lambda *_: whole)
+    monkeypatch.setattr(ablation, "need_data", lambda folder: folder)
+    ((split, rows),) = ablation.run(seeds=1, ablations=[lengths], held_out=True, say=silent)
+    assert len(split.train[0]) + len(split.test[0]) == len(whole.train[0])
+    assert {row["split"] for row in rows} == {"20% of the training part to validate"}
 
 
 def test_what_two_ablations_have_in_common_is_measured_once(monkeypatch):

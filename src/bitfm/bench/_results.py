@@ -110,11 +110,14 @@ def _cell(value: Any) -> Any:
 def command_line(name: str, **options: Any) -> str:
     """Return what to type for this result: the options that were given; where the data lie is the reader's own.
 
-    >>> command_line("accuracy", dataset=["yelp"], bits=[8, 64], seeds=None)
-    'bitfm bench accuracy --dataset yelp --bits 8 --bits 64'
+    >>> command_line("accuracy", dataset=["yelp"], bits=[8, 64], seeds=None, quick=True)
+    'bitfm bench accuracy --dataset yelp --bits 8 --bits 64 --quick'
     """
     words = ["bitfm", "bench", name]
     for option, value in options.items():
         for item in value if isinstance(value, list | tuple) else [value]:
-            words += [] if item is None else [f"--{option}", str(item)]
+            if item is True:
+                words.append(f"--{option}")
+            elif item is not None and item is not False:
+                words += [f"--{option}", str(item)]
     return shlex.join(words)

@@ -14,10 +14,10 @@ from bitfm.bench.datasets import Split, load, need_data
 from bitfm.models import FM, DiscreteFM
 from bitfm.models._base import check_whole
 
-__all__ = ["ABLATIONS", "Ablation", "Setting", "run"]
+__all__ = ["ABLATIONS", "Ablation", "Setting", "run", "select"]
 
 _BITS = 64
-_BURN_IN, _CHAIN = 40, 60  # sweeps before the draws that are kept, and sweeps among which they are spread
+_SWEEPS, _KEPT_SWEEPS = 40, 32  # of the default chains, and those whose draws count
 
 
 @dataclass(frozen=True)
@@ -46,26 +46,58 @@ def bits() -> Ablation:
     return Ablation("code length", {str(b): Setting(DiscreteFM(b)) for b in lengths}, "bits")
 
 
+def gains() -> Ablation:
+    """Give every feature a gain of its own, or every field one for all its features."""
+    models = {"a feature": DiscreteFM(_BITS), "a field": DiscreteFM(_BITS, gains="field")}
+    models |= {"a feature, 8 bits": DiscreteFM(8), "a field, 8 bits": DiscreteFM(8, gains="field")}
+    return Ablation("one gain", {name: Setting(model) for name, model in models.items()})
+
+
+def strength() -> Ablation:
+    """Vary λ, from the data alone to the teacher alone."""
+    models = {name: DiscreteFM(8, anchor=float(name)) for name in ("0", "0.1", "1", "10", "100", "inf")}
+    return Ablation("anchor, 8 bits", {_infinity(name): Setting(model) for name, model in models.items()}, "λ")
+
+
 def validation() -> Ablation:
-    """Choose the scale of each field's gains on held-out ratings, or take it as it comes."""
+    """Choose λ and the scale of each field's gains on held-out ratings, or take them as they come."""
     models = {"on": DiscreteFM(_BITS), "off": DiscreteFM(_BITS, validation_fraction=0.0)}
     return Ablation("validation of gains", {name: Setting(model) for name, model in models.items()})
 
 
 def teacher() -> Ablation:
     """Learn from a posterior mean, or from a point estimate."""
-    models = {"Gibbs": DiscreteFM(_BITS), "ALS": DiscreteFM(_BITS, teacher=FM(rank=16))}
-    return Ablation("teacher", {name: Setting(model) for name, model in models.items()})
+    return _teachers("teacher", {"Gibbs": FM(rank=16, solver="gibbs"), "ALS": FM(rank=16)})
 
 
-def samples() -> Ablation:
-    """Vary the number of draws that the teacher keeps, from the same stretch of its chain as far as they fit."""
-    settings = {}
-    for n in (1, 3, 10, 30, 100):
-        thin = max(1, _CHAIN // n)
-        chain = FM(rank=16, solver="gibbs", n_iter=_BURN_IN + n * thin, n_samples=n, thin=thin)
-        settings[str(n)] = Setting(DiscreteFM(_BITS, teacher=chain))
-    return Ablation("teacher's draws", settings, "draws kept")
+def draws() -> Ablation:
+    """Vary the number of draws that the teacher keeps, from the same sweeps of its chains."""
+    teachers = {}
+    for n in (1, 4, 16, 64, 128):
+        chains = min(n, 4)
+        teachers[str(n)] = FM(rank=16, solver="gibbs", n_samples=n, thin=_KEPT_SWEEPS * chains // n)
+    return _teachers("teacher's draws", teachers, "draws kept")
+
+
+def chains() -> Ablation:
+    """Vary the number of chains, which keep 64 draws together, or as many as there are."""
+    teachers = {}
+    for n in (1, 2, 4, 8):
+        thin = max(1, _KEPT_SWEEPS * n // 64)
+        teachers[str(n)] = FM(rank=16, solver="gibbs", n_chains=n, thin=thin, n_samples=min(64, _KEPT_SWEEPS * n))
+    return _teachers("teacher's chains", teachers, "chains")
+
+
+def sweeps() -> Ablation:
+    """Vary the length of the chains; the same share of it is left out at the start."""
+    lengths = (20, 40, 80, 160)
+    teachers = {str(n): FM(rank=16, solver="gibbs", n_iter=n, thin=n // 20) for n in lengths}
+    return _teachers("teacher's sweeps", teachers, "sweeps")
+
+
+def rank() -> Ablation:
+    """Vary the number of factors that the teacher has."""
+    return _teachers("teacher's rank", {str(k): FM(rank=k, solver="gibbs") for k in (4, 8, 16, 32)}, "factors")
 
 
 def histories() -> Ablation:
@@ -74,7 +106,47 @@ def histories() -> Ablation:
     return Ablation("history and raters", {name: Setting(DiscreteFM(_BITS), own) for name, own in fields.items()})
 
 
-ABLATIONS: tuple[Callable[[], Ablation], ...] = (bits, validation, teacher, samples, histories)
+def pairs() -> Ablation:
+    """Let features interact with those of the other side alone, or with their own side's, too."""
+    models = {"across": DiscreteFM(_BITS), "all": DiscreteFM(_BITS, interactions="all")}
+    return Ablation("pairs", {name: Setting(model) for name, model in models.items()})
+
+
+def _teachers(name: str, teachers: dict[str, FM], quantity: str | None = None) -> Ablation:
+    default = FM(rank=16, solver="gibbs", n_iter=_SWEEPS).get_params()
+    models = {}
+    for which, teacher in teachers.items():
+        same = teacher.get_params() | {"n_iter": teacher.n_iter or _SWEEPS} == default
+        models[which] = DiscreteFM(_BITS, teacher=None if same else teacher)
+    return Ablation(name, {which: Setting(model) for which, model in models.items()}, quantity)
+
+
+def _infinity(name: str) -> str:
+    return "∞" if name == "inf" else name
+
+
+ABLATIONS: tuple[Callable[[], Ablation], ...] = (
+    bits,
+    gains,
+    strength,
+    teacher,
+    draws,
+    chains,
+    sweeps,
+    rank,
+    histories,
+    pairs,
+    validation,
+)
+
+
+def select(names: Sequence[str] | None) -> list[Callable[[], Ablation]]:
+    """Return the ablations of these names; all, if there are none."""
+    known = {make.__name__: make for make in ABLATIONS}
+    for name in names or ():
+        if name not in known:
+            raise ValueError(f"no ablation is called {name!r}; there are {', '.join(known)}.")
+    return [known[name] for name in names or known]
 
 
 def run(
@@ -82,10 +154,13 @@ def run(
     *,
     seeds: int = 3,
     ablations: Sequence[Callable[[], Ablation]] = ABLATIONS,
+    held_out: bool = False,
     folder: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> Iterator[tuple[Split, list[Row]]]:
     """Measure every setting of every ablation, with each seed; a setting that several have in common only once.
+
+    With `held_out` the scores are of a fifth of the training part, on which defaults may be settled.
 
     Yields
     ------
@@ -98,6 +173,8 @@ def run(
     folder = need_data(folder)
     for seed in range(seeds):
         split = load(dataset, folder, seed)
+        if held_out:
+            split = split.validation(0.2, seed=seed)
         yield split, measure_all(split, seed, ablations, say)
 
 

@@ -98,18 +98,25 @@ def features(
 def ablation(
     data: Data = None,
     dataset: Annotated[str, typer.Option(help="ml-100k, ml-1m, douban, yelp or amazon.")] = "ml-100k",
+    only: Annotated[
+        list[str] | None, typer.Option(help="One of them, by its name; may be given several times. Default: all.")
+    ] = None,
     seeds: Annotated[int, typer.Option(help="How many seeds.")] = 3,
+    validation: Annotated[
+        bool, typer.Option("--validation", help="Score a part of the training data: to settle defaults by.")
+    ] = False,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Change one thing at a time about the anchored codes."""
     from bitfm.bench import _plots
     from bitfm.bench._results import Results, command_line, over_seeds
-    from bitfm.bench.ablation import run
+    from bitfm.bench.ablation import run, select
 
-    command = command_line("ablation", dataset=dataset, seeds=seeds)
+    command = command_line("ablation", dataset=dataset, only=only, seeds=seeds, validation=validation)
     results = Results(out, "ablation", _plots.draw_ablation, command, note)
-    for split, rows in run(dataset, seeds=seeds, folder=data, say=note):
+    ablations = select(only)
+    for split, rows in run(dataset, seeds=seeds, ablations=ablations, held_out=validation, folder=data, say=note):
         title = f"{split.name}: {split.protocol}"
         results.add(rows)
     summary = results.rows if as_json else over_seeds(results.rows, ("ablation", "setting"))

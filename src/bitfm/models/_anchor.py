@@ -16,7 +16,7 @@ from bitfm.models._blas import one_blas_thread
 from bitfm.models._delegate import pack_signs, unpack_codes
 from bitfm.models._native import make_design
 
-__all__ = ["FeatureAnchor", "RowAnchor"]
+__all__ = ["FeatureAnchor", "RowAnchor", "mean_squares"]
 
 _OWN_SHARE = 0.3  # μ, below
 _SCALE_ROUNDS = 10
@@ -252,7 +252,7 @@ class FeatureAnchor:
         self.codes, self.gains = _start(blocks, factors, bits, seed)
         pad = -factors.shape[1] % 8
         self._factors = np.pad(factors, ((0, 0), (0, pad))) if pad else factors
-        self._weights = _mean_squares(blocks).astype(np.float32)
+        self._weights = mean_squares(blocks).astype(np.float32)
         self._fields, self._threads = len(blocks.fields), n_threads
 
     def sweep(self, passes: int) -> int:
@@ -299,7 +299,7 @@ def _level(gains: npt.NDArray[np.float32]) -> None:
         gains[some] = np.sqrt(np.mean(np.square(gains[some], dtype=np.float64)))
 
 
-def _mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
+def mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
     """Return the mean of x² of every feature over the interactions."""
     parts = []
     for block in blocks.blocks.values():

@@ -13,9 +13,9 @@ from bitfm import _core
 from bitfm.data.blocks import Blocks
 from bitfm.models._anchor import FeatureAnchor, RowAnchor
 from bitfm.models._base import Floats, check_finite
-from bitfm.models._gibbs import side_by_side
 from bitfm.models._native import make_design, make_trainer
 from bitfm.models._progress import Iteration, Progress
+from bitfm.models._teacher import default_teacher, teacher_factors, weight_ridge
 from bitfm.models.fm import FM
 
 __all__ = ["AnchoredFit", "AnchoredSettings"]
@@ -76,7 +76,7 @@ class AnchoredFit:
         choice = _Choice(strength, np.ones(len(self._blocks.fields)))
         lesson = None
         if s.teacher is not None and hasattr(s.teacher, "weights_"):
-            lesson = _Lesson(self._blocks, self._y, s.teacher)
+            lesson = _Lesson(self._blocks, self._y, s.teacher, s)
         else:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
@@ -84,7 +84,7 @@ class AnchoredFit:
             if not self._stopped:  # else the trial is what there is
                 lesson = None
         if lesson is None:
-            lesson = _Lesson(self._blocks, self._y, self._teach(self._blocks, self._y, "teacher"))
+            lesson = _Lesson(self._blocks, self._y, self._teach(self._blocks, self._y, "teacher"), s)
         anchor = self._study(lesson)
         self._study_data(lesson, anchor, choice.strength)
         return self._refit(lesson, anchor, choice.scales)
@@ -98,7 +98,7 @@ class AnchoredFit:
         s = self.settings
         unseen, truth = self._blocks[held_out], self._y[held_out]
         learnt, y = self._blocks[~held_out], self._y[~held_out]
-        lesson = _Lesson(learnt, y, self._teach(learnt, y, "trial"))
+        lesson = _Lesson(learnt, y, self._teach(learnt, y, "trial"), s)
         anchor = self._study(lesson)
 
         def errors(scales: npt.NDArray[np.float64]) -> Floats:
@@ -122,7 +122,7 @@ class AnchoredFit:
 
     def _teach(self, blocks: Blocks, y: Floats, stage: str) -> FM:
         s = self.settings
-        teacher: FM = clone(s.teacher) if s.teacher is not None else FM(rank=16, solver="gibbs")
+        teacher: FM = clone(s.teacher) if s.teacher is not None else default_teacher(blocks.n_features)
         teacher.set_params(
             interactions="cross" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
         )
@@ -161,7 +161,7 @@ class AnchoredFit:
         s = self.settings
         if not np.isfinite(strength) or self._stopped or not isinstance(anchor, RowAnchor):
             return
-        trainer, weights, bias, ridge = lesson.open(anchor.codes, anchor.gains, s.cross, s.threads)
+        trainer, weights, bias, ridge = lesson.open(anchor.codes, anchor.gains)
         penalty = np.repeat(ridge, [f.size for f in lesson.blocks.fields])
         for number in range(1, _DATA_SWEEPS + 1):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
@@ -178,7 +178,7 @@ class AnchoredFit:
         s = self.settings
         sizes = [f.size for f in lesson.blocks.fields]
         gains = anchor.gains * np.repeat(scales, sizes).astype(np.float32)
-        trainer, weights, bias, ridge = lesson.open(anchor.codes, gains, s.cross, s.threads)
+        trainer, weights, bias, ridge = lesson.open(anchor.codes, gains)
         loss = float("inf")
         for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
@@ -197,45 +197,23 @@ class AnchoredFit:
 class _Lesson:
     """Data and a teacher fitted to them: what codes learn from."""
 
-    def __init__(self, blocks: Blocks, y: Floats, teacher: FM) -> None:
-        self.blocks, self.y = blocks, y
-        self.factors = teacher_factors(teacher)
+    def __init__(self, blocks: Blocks, y: Floats, teacher: FM, settings: AnchoredSettings) -> None:
+        self.blocks, self.y, self._settings = blocks, y, settings
+        self.factors = teacher_factors(teacher, blocks, cross=settings.cross, seed=settings.seed)
         self._weights, self._bias = teacher.weights_, teacher.bias_
         self._ridge = weight_ridge(teacher, blocks, y)
         self._trainer: Any = None
 
     def open(
-        self, codes: npt.NDArray[np.uint8], gains: npt.NDArray[np.float32], cross: bool, n_threads: int
+        self, codes: npt.NDArray[np.uint8], gains: npt.NDArray[np.float32]
     ) -> tuple[Any, Floats, float, npt.NDArray[np.float64]]:
         """Return a trainer at these codes and about the teacher's weights; weights, bias; the weights' λ by field."""
+        s = self._settings
         if self._trainer is None:
-            self._trainer = make_trainer(self.blocks, self.y, None, cross=cross)
+            self._trainer = make_trainer(self.blocks, self.y, None, cross=s.cross)
         weights, bias = self._weights.astype(self.blocks.dtype), self._bias
-        self._trainer.reset_codes(bias, weights, codes, gains, n_threads)
-        if not self._trainer.loss(n_threads) <= len(self.y) * np.var(self.y):  # the teacher is lost
+        self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
+        if not self._trainer.loss(s.threads) <= len(self.y) * np.var(self.y):  # the teacher is lost
             weights, bias = np.zeros_like(weights), float(np.mean(self.y))
-            self._trainer.reset_codes(bias, weights, codes, gains, n_threads)
+            self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
         return self._trainer, weights, bias, self._ridge
-
-
-def teacher_factors(teacher: FM) -> npt.NDArray[np.float32]:
-    """Return vectors whose inner products are what the teacher says of pairs: with draws, their mean."""
-    with np.errstate(over="ignore"):  # codes cannot be fitted to them then, and their fit says so
-        if not hasattr(teacher, "samples_"):
-            return np.ascontiguousarray(teacher.factors_, np.float32)
-        factors = side_by_side(teacher.samples_)
-        return np.asarray(factors / np.sqrt(len(teacher.samples_.biases)), np.float32)
-
-
-def weight_ridge(teacher: FM, blocks: Blocks, y: Floats) -> npt.NDArray[np.float64]:
-    """Return λ of each field's weights: the noise, over the mean square of the teacher's weights there."""
-    if hasattr(teacher, "samples_"):
-        noise = float(np.mean(1 / teacher.samples_.noise_precisions))
-        squares = np.mean(np.square(teacher.samples_.weights, dtype=np.float64), axis=0)
-    else:
-        noise = float(np.mean((y - teacher.predict(blocks)) ** 2))
-        squares = np.square(teacher.weights_, dtype=np.float64)
-    seen = blocks.occurring()
-    means = [squares[f.start : f.stop][seen[f.start : f.stop]] for f in blocks.fields]
-    floor = 1e-6 * max(noise, 1e-300)
-    return np.array([noise / max(float(np.mean(m)), floor) if len(m) else 1.0 for m in means])

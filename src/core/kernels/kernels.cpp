@@ -29,6 +29,7 @@ namespace {
 #include "kernels/anchor.hpp"
 #include "kernels/flips.hpp"
 #include "kernels/moments.hpp"
+#include "kernels/normal.hpp"
 #include "kernels/sgd.hpp"
 #include "kernels/sweep.hpp"
 }  // namespace
@@ -37,7 +38,7 @@ namespace {
 const Kernels* BITFM_JOIN(kernels_, BITFM_ISA)() {
     using namespace BITFM_ISA;
     static const Kernels table{sweep_kernels<float>(), sweep_kernels<double>(), {update_rows}, sgd<float>, sgd<double>,
-                               anchor_columns,         anchor_feature,          add_gram,      map_rows};
+                               anchor_columns,         anchor_feature,          add_gram,      map_rows,   fill_pairs};
     return &table;
 }
 

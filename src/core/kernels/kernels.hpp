@@ -188,6 +188,9 @@ struct Kernels {
     void (*add_gram)(const double* rows, int n, int width, double* gram);
     void (*map_rows)(const double* rows, int n, int width, const double* transform, double* out);
 
+    // Standard normal numbers, two at each of the places first, first + 2, …
+    void (*fill_pairs)(uint64_t seed, uint64_t first, int64_t n_pairs, float* out);
+
     template <class Real>
     const SweepKernels<Real>& sweep() const {
         if constexpr (sizeof(Real) == 4)

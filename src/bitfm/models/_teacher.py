@@ -1,0 +1,102 @@
+"""What the anchored objective takes from a real-valued machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data.blocks import Blocks
+from bitfm.models._anchor import mean_squares
+from bitfm.models._base import Floats
+from bitfm.models._blas import one_blas_thread
+from bitfm.models._gibbs import side_by_side
+from bitfm.models.fm import FM
+
+__all__ = ["default_teacher", "teacher_factors", "weight_ridge"]
+
+_RANK = 16
+_MOST_DRAWS, _FEWEST_DRAWS = 64, 4
+_KEPT_SWEEPS = 32  # the draws are spread over
+_MOST_BYTES = 2**30  # of draws
+_WIDTH = 4  # numbers kept a factor of the teacher
+_EXAMPLES = 4096
+
+
+def default_teacher(n_features: int) -> FM:
+    """Return the Bayesian machine that teaches unless another is given, with fewer draws where they would be large."""
+    draws = _MOST_DRAWS
+    while draws > _FEWEST_DRAWS and draws * _RANK * n_features * 4 > _MOST_BYTES:
+        draws //= 2
+    chains = 4
+    return FM(_RANK, solver="gibbs", n_samples=draws, n_chains=chains, thin=_KEPT_SWEEPS * chains // draws)
+
+
+def teacher_factors(teacher: FM, blocks: Blocks, *, cross: bool, seed: int) -> npt.NDArray[np.float32]:
+    """Return vectors whose inner products are what the teacher says of pairs: with draws, about their mean.
+
+    The draws side by side have that mean as their inner product. Nearly all of it lies in few directions, about as many
+    as a draw has factors; what the others say differs from draw to draw. Four times as many are kept.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # codes cannot be fitted to such numbers, and their fit says so
+        if not hasattr(teacher, "samples_"):
+            return np.ascontiguousarray(teacher.factors_, np.float32)
+        factors, n = side_by_side(teacher.samples_), len(teacher.samples_.biases)
+        width = _WIDTH * factors.shape[1] // n
+        if factors.shape[1] > width:
+            with one_blas_thread():
+                factors = factors @ _main_directions(factors, blocks, width, cross=cross, seed=seed)
+        return np.asarray(factors / np.sqrt(n), np.float32)
+
+
+def _main_directions(factors: Floats, blocks: Blocks, width: int, *, cross: bool, seed: int) -> Floats:
+    """Return the axes along which rows' vectors (or features', where blocks are not told apart) are largest."""
+    rng = np.random.default_rng(seed)
+    examples = list(_rows(factors, blocks, rng) if cross else _features(factors, blocks, rng))
+    # The sides count alike: their scales are arbitrary, as only products matter.
+    stacked = np.concatenate([x / (np.linalg.norm(x) or 1.0) for x in examples], dtype=np.float64)
+    if not np.isfinite(stacked).all():
+        return np.eye(factors.shape[1], width, dtype=factors.dtype)
+    if len(stacked) < factors.shape[1]:
+        axes, _ = np.linalg.qr(stacked.T)  # no other direction occurs
+        stacked = stacked @ axes
+    else:
+        axes = np.eye(factors.shape[1])
+    _, vectors = np.linalg.eigh(stacked.T @ stacked)
+    return np.asarray(axes @ vectors[:, : -width - 1 : -1], factors.dtype)
+
+
+def _rows(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield Σ x v of some rows of each block, as often as interactions use them."""
+    first, n = 0, _EXAMPLES // len(blocks.blocks)
+    for block in blocks.blocks.values():
+        rows = rng.choice(block.rows, n) if len(block.rows) > n else block.rows
+        total = np.zeros((len(rows), factors.shape[1]), factors.dtype)
+        for table in block.tables.values():
+            values = factors[first : first + table.n_columns]
+            total += values[rows] if table.matrix is None else table.matrix[rows].astype(factors.dtype) @ values
+            first += table.n_columns
+        yield total
+
+
+def _features(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield the vectors of some features, as often as their values' share of all squares."""
+    squares = mean_squares(blocks)
+    total = squares.sum()
+    if total > 0:
+        yield factors[rng.choice(len(squares), _EXAMPLES, p=squares / total)]
+
+
+def weight_ridge(teacher: FM, blocks: Blocks, y: Floats) -> npt.NDArray[np.float64]:
+    """Return λ of each field's weights: the noise, over the mean square of the teacher's weights there."""
+    if hasattr(teacher, "samples_"):
+        noise = float(np.mean(1 / teacher.samples_.noise_precisions))
+        squares = np.mean(np.square(teacher.samples_.weights, dtype=np.float64), axis=0)
+    else:
+        noise = float(np.mean((y - teacher.predict(blocks)) ** 2))
+        squares = np.square(teacher.weights_, dtype=np.float64)
+    seen = blocks.occurring()
+    means = [squares[f.start : f.stop][seen[f.start : f.stop]] for f in blocks.fields]
+    floor = 1e-6 * max(noise, 1e-300)
+    return np.array([noise / max(float(np.mean(m)), floor) if len(m) else 1.0 for m in means])
