@@ -122,7 +122,10 @@ class AnchoredFit:
 
     def _teach(self, blocks: Blocks, y: Floats, stage: str) -> FM:
         s = self.settings
-        teacher: FM = clone(s.teacher) if s.teacher is not None else default_teacher(blocks.n_features)
+        if s.teacher is not None:
+            teacher: FM = clone(s.teacher)
+        else:
+            teacher = default_teacher(blocks.n_features, trial=stage == "trial")
         teacher.set_params(
             interactions="cross" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
         )

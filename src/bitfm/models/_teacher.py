@@ -17,20 +17,23 @@ from bitfm.models.fm import FM
 __all__ = ["default_teacher", "teacher_factors", "weight_ridge"]
 
 _RANK = 16
-_MOST_DRAWS, _FEWEST_DRAWS = 64, 4
-_KEPT_SWEEPS = 32  # the draws are spread over
+_CHAINS, _TRIAL_CHAINS = 4, 2
+_DRAWS, _KEPT_SWEEPS = 16, 32  # draws of a chain, and the sweeps they are spread over
 _MOST_BYTES = 2**30  # of draws
 _WIDTH = 4  # numbers kept a factor of the teacher
 _EXAMPLES = 4096
 
 
-def default_teacher(n_features: int) -> FM:
-    """Return the Bayesian machine that teaches unless another is given, with fewer draws where they would be large."""
-    draws = _MOST_DRAWS
-    while draws > _FEWEST_DRAWS and draws * _RANK * n_features * 4 > _MOST_BYTES:
+def default_teacher(n_features: int, *, trial: bool) -> FM:
+    """Return the Bayesian machine that teaches unless another is given, with fewer draws where they would be large.
+
+    For a trial half the chains do: they show as well how far to trust each field.
+    """
+    chains = _TRIAL_CHAINS if trial else _CHAINS
+    draws = _DRAWS * chains
+    while draws > chains and draws * _RANK * n_features * 4 > _MOST_BYTES:
         draws //= 2
-    chains = 4
-    return FM(_RANK, solver="gibbs", n_samples=draws, n_chains=chains, thin=_KEPT_SWEEPS * chains // draws)
+    return FM(_RANK, solver="gibbs", n_chains=chains, n_samples=draws, thin=_KEPT_SWEEPS * chains // draws)
 
 
 def teacher_factors(teacher: FM, blocks: Blocks, *, cross: bool, seed: int) -> npt.NDArray[np.float32]:

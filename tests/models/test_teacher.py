@@ -1,0 +1,91 @@
+"""What codes are taught: a machine of bounded size, and of its draws what they agree on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from bitfm import FM
+from bitfm.models import _teacher
+from bitfm.models._gibbs import Samples, from_features, side_by_side
+from bitfm.models._teacher import default_teacher, teacher_factors
+from problems import random_blocks, scores
+
+
+def test_the_default_teacher_is_the_default_machine_and_a_trial_has_half_of_it():
+    chosen = FM(16, solver="gibbs").get_params()
+    assert default_teacher(1000, trial=False).get_params() == chosen
+    assert default_teacher(1000, trial=True).get_params() == chosen | {"n_chains": 2, "n_samples": 32}
+
+
+@pytest.mark.parametrize("trial", [False, True])
+def test_draws_are_fewer_where_features_are_many(trial):
+    draws = []
+    for n in 2 ** np.arange(10, 31):
+        teacher = default_teacher(int(n), trial=trial)
+        fits = teacher.n_samples * teacher.rank * n * 4 <= 2**30
+        assert fits or teacher.n_samples == teacher.n_chains
+        assert teacher.n_samples * teacher.thin == 32 * teacher.n_chains  # the same sweeps, however many are kept
+        draws.append(teacher.n_samples)
+    assert draws == sorted(draws, reverse=True)
+    assert draws[0] > draws[-1]
+
+
+def drawn(X, rank, n, seed=0, noise=0.0):
+    """Return a machine whose draws are rotations of one another, up to noise."""
+    rng = np.random.default_rng(seed)
+    V = rng.normal(size=(X.n_features, rank))
+    draws = [V @ np.linalg.qr(rng.normal(size=(rank, rank)))[0] + noise * rng.normal(size=V.shape) for _ in range(n)]
+    fm = FM(rank, solver="gibbs", interactions="cross")
+    factors = np.ascontiguousarray(np.stack(draws, axis=1), np.float32)
+    fm.samples_ = from_features(np.zeros(n), np.zeros((n, X.n_features), np.float32), factors, np.ones(n))
+    return fm, V
+
+
+def said(X, V):
+    return scores(X, 0.0, np.zeros(X.n_features), np.asarray(V, float), True)
+
+
+@pytest.mark.parametrize("kind", ["bare", "shared", "blocks"])
+@pytest.mark.parametrize("cross", [True, False])
+def test_what_all_draws_say_is_kept(kind, cross):
+    X = random_blocks(kind, n=60)
+    fm, V = drawn(X, rank=3, n=20)
+    factors = teacher_factors(fm, X, cross=cross, seed=0)
+    assert factors.shape == (X.n_features, 12)
+    assert factors.dtype == np.float32
+    np.testing.assert_allclose(said(X, factors), said(X, V), atol=1e-3)
+
+
+def test_what_draws_disagree_on_is_mostly_dropped(monkeypatch):
+    X = random_blocks("bare", n=60)
+    fm, V = drawn(X, rank=3, n=64, noise=0.5)
+    everything = side_by_side(fm.samples_) / 8
+    kept = teacher_factors(fm, X, cross=True, seed=0)
+    np.testing.assert_allclose(said(X, kept), said(X, V), atol=0.5 * np.abs(said(X, V)).max())
+    assert np.mean((said(X, kept) - said(X, everything)) ** 2) < 0.02 * np.var(said(X, everything))
+    monkeypatch.setattr(_teacher, "_EXAMPLES", 8)  # fewer examples than numbers a feature
+    few = teacher_factors(fm, X, cross=True, seed=0)
+    assert few.shape[1] <= 12
+    assert np.corrcoef(said(X, few), said(X, everything))[0, 1] > 0.8
+
+
+def test_few_draws_and_point_estimates_are_taken_as_they_are():
+    X = random_blocks("bare", n=60)
+    fm, _ = drawn(X, rank=3, n=4)
+    np.testing.assert_array_equal(teacher_factors(fm, X, cross=True, seed=0), side_by_side(fm.samples_) / np.float32(2))
+    als = clone(fm)
+    als.factors_ = np.arange(3.0 * X.n_features).reshape(-1, 3)
+    np.testing.assert_array_equal(teacher_factors(als, X, cross=True, seed=0), als.factors_)
+
+
+@pytest.mark.parametrize("cross", [True, False])
+def test_draws_that_say_nothing_and_draws_that_are_no_numbers_pass(cross):
+    X = random_blocks("bare", n=60)
+    fm, _ = drawn(X, rank=3, n=20)
+    for value, told in ((0.0, 0.0), (np.inf, np.nan)):
+        factors = np.full((X.n_features, 20, 3), value, np.float32)
+        fm.samples_ = Samples(fm.samples_.biases, fm.samples_.weights, factors.transpose(1, 0, 2), np.ones(20))
+        got = teacher_factors(fm, X, cross=cross, seed=0)
+        assert np.isfinite(got).all() == np.isfinite(told)
