@@ -46,7 +46,8 @@ class DiscreteFM(FeatureModel):
         loss on targets scaled to ±2 bits, − 2β tr(BᵀD), with one gain for all features.
     teacher : FM, optional
         For ``"anchored"``. A fitted `FM` on the same features is taken as it is; one that is not fitted gives the
-        settings. By default ``FM(rank=16, solver="gibbs")``. The fitted model does not keep it.
+        settings. By default ``FM(rank=16, solver="gibbs")``, with fewer draws where all of them would take more than
+        a gigabyte. The fitted model does not keep it.
     anchor : float or "auto", default "auto"
         λ of ``"anchored"``: how much the teacher's word on all pairs counts against the error on the data. ``inf`` is
         pure distillation, 0 the data alone. ``"auto"`` chooses on the validation part.
@@ -56,7 +57,7 @@ class DiscreteFM(FeatureModel):
     validation_fraction : float, default 0.1
         For ``"anchored"`` without a fitted teacher: the share of the interactions that is held out, in a first run, to
         choose λ and how much each field's gains count: more, less, or nothing where codes do not help. Then all are
-        used. 0 does without, in half the time.
+        used. 0 does without, in less time.
     alpha : float, default 0.0
         α: ridge penalty of the weights (``"paper"``).
     beta : float, default 10.0
