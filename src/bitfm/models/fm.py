@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, counted, thread_count
+from bitfm.models._descent import DescentSettings, descend
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
-from bitfm.models._native import make_design, make_trainer, split_one_hot
+from bitfm.models._native import make_design, split_one_hot
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
 
@@ -26,7 +27,6 @@ _DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
     "sgd": (0.02, 0.002, 30),
     "gibbs": (0.0, 0.0, 40),
 }
-_REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
 
 
 def _takes_parts(model: FM) -> bool:
@@ -198,7 +198,7 @@ class FM(FeatureModel):
                 self._sample(blocks, y, sample_weight, settings, rng, progress, resume)
             else:
                 start = self._start(blocks, y, sample_weight, settings, rng, resume)
-                self._run(blocks, y, sample_weight, held_out, start, settings, settings.n_iter, rng, progress, resume)
+                self._descend(blocks, y, sample_weight, held_out, start, settings, rng, progress, resume)
             self.history_ = progress.history
         return self
 
@@ -210,34 +210,35 @@ class FM(FeatureModel):
             blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
             if self.interactions == "all":
                 blocks = split_one_hot(blocks)
-            settings = self._settings(blocks)
+            settings = replace(self._settings(blocks), n_iter=1)
             done = getattr(self, "n_iter_", 0)
             rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31), done])
             start = self._start(blocks, y, sample_weight, settings, rng, resume)
             progress = Progress(self.verbose, None)
-            self._run(blocks, y, sample_weight, None, start, settings, 1, rng, progress, resume)
+            self._descend(blocks, y, sample_weight, None, start, settings, rng, progress, resume)
             self.history_ = [*getattr(self, "history_", []), *progress.history]
             self.n_iter_ = done + 1
         return self
 
-    def _settings(self, blocks: Blocks) -> _Settings:
+    def _settings(self, blocks: Blocks) -> DescentSettings:
         solver = check_choice("solver", self.solver, tuple(_DEFAULTS))
         check_choice("interactions", self.interactions, ("all", "cross"))
         factors, linear, n_iter = _DEFAULTS[solver]
-        check_real("learning_rate", self.learning_rate, above=True)
-        check_real("tol", self.tol)
-        check_whole("patience", self.patience, 1)
         check_whole("n_samples", self.n_samples, 1)
         check_whole("thin", self.thin, 1)
         check_whole("n_chains", self.n_chains, 1)
-        return _Settings(
-            check_whole("rank", self.rank, 1, 4096),
-            solver,
-            n_iter if self.n_iter is None else check_whole("n_iter", self.n_iter, 1),
-            self._per_field("regularization", _or(self.regularization, factors), blocks),
-            self._per_field("linear_regularization", _or(self.linear_regularization, linear), blocks),
-            check_real("init_scale", self.init_scale),
-            thread_count(self.n_jobs),
+        return DescentSettings(
+            solver=solver,
+            rank=check_whole("rank", self.rank, 1, 4096),
+            n_iter=n_iter if self.n_iter is None else check_whole("n_iter", self.n_iter, 1),
+            ridge_v=self._per_field("regularization", _or(self.regularization, factors), blocks),
+            ridge_w=self._per_field("linear_regularization", _or(self.linear_regularization, linear), blocks),
+            init_scale=check_real("init_scale", self.init_scale),
+            learning_rate=check_real("learning_rate", self.learning_rate, above=True),
+            tol=check_real("tol", self.tol),
+            patience=check_whole("patience", self.patience, 1),
+            cross=self.interactions == "cross",
+            threads=thread_count(self.n_jobs),
         )
 
     def _start(
@@ -245,7 +246,7 @@ class FM(FeatureModel):
         blocks: Blocks,
         y: Floats,
         sample_weight: Floats | None,
-        settings: _Settings,
+        settings: DescentSettings,
         rng: np.random.Generator,
         resume: bool,
     ) -> Parameters:
@@ -262,67 +263,23 @@ class FM(FeatureModel):
             return last_draws(self.samples_, 1, blocks.dtype)[0]
         return Parameters(self.bias_, self.weights_.astype(blocks.dtype), np.array(self.factors_, blocks.dtype))
 
-    def _run(
+    def _descend(
         self,
         blocks: Blocks,
         y: Floats,
         sample_weight: Floats | None,
         held_out: npt.NDArray[np.bool_] | None,
-        now: Parameters,
-        settings: _Settings,
-        n_iter: int,
+        start: Parameters,
+        settings: DescentSettings,
         rng: np.random.Generator,
         progress: Progress,
         resume: bool,
     ) -> None:
-        cross = self.interactions == "cross"
-        validation = None
-        if held_out is not None:
-            counted = sample_weight is not None and sample_weight[held_out].any()
-            weight = sample_weight[held_out] if sample_weight is not None and counted else None
-            validation = make_design(blocks[held_out], blocks.dtype), y[held_out], weight
-            blocks, y = blocks[~held_out], y[~held_out]
-            sample_weight = None if sample_weight is None else sample_weight[~held_out]
-        sizes = [field.size for field in blocks.fields]
-        ridge_v, ridge_w = settings.ridge_v, settings.ridge_w
-        penalty_v, penalty_w = np.repeat(ridge_v, sizes), np.repeat(ridge_w, sizes)
-        trainer: Any = make_trainer(blocks, y, sample_weight, cross=cross)
-        best, best_rmse, waited = now.copy() if validation else now, float("inf"), 0
-        for number in range(1, n_iter + 1):
-            if settings.solver == "als":
-                if number % _REFRESH == 1:
-                    trainer.reset_reals(now.bias, now.weights, now.factors, settings.threads)
-                now.bias = trainer.sweep_weights(now.bias, now.weights, ridge_w, True, settings.threads)
-                trainer.sweep_factors(now.factors, ridge_v, None, 0.0, settings.threads)
-                loss = trainer.loss(settings.threads)
-            else:
-                order = rng.permutation(len(y)).astype(np.int32)
-                now.bias, loss = trainer.sweep_sgd(
-                    now.bias, now.weights, now.factors, ridge_v, ridge_w, self.learning_rate, order
-                )
-            if not np.isfinite(loss) or not np.isfinite(now.bias):
-                remedy = f"lower learning_rate (now {self.learning_rate})" if settings.solver == "sgd" else "raise λ"
-                raise ValueError(
-                    f"{settings.solver} diverged in iteration {number}: {remedy}, lower init_scale "
-                    f"(now {settings.init_scale}), or scale the features."
-                )
-            objective = loss + now.penalty(penalty_w, penalty_v)
-            rmse = float("nan")
-            if validation is not None:
-                scores = _core.predict_reals(validation[0], now.bias, now.weights, now.factors, cross, settings.threads)
-                rmse = float(np.sqrt(np.average((validation[1] - scores) ** 2, weights=validation[2])))
-                if rmse < best_rmse:
-                    best, best_rmse, waited = now.copy(), rmse, 0
-                else:
-                    waited += 1
-            stop = progress.report(settings.solver, number, n_iter, loss, objective, validation=rmse)
-            settled = settings.solver == "als" and progress.settled(self.tol)
-            if stop or settled or waited >= self.patience:
-                break
+        found = descend(blocks, y, sample_weight, held_out, start, settings, rng, progress)
         if resume:  # what these interactions do not mention stays as it was
-            unseen = ~blocks.occurring()
-            best.weights[unseen], best.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
-        self.bias_, self.weights_, self.factors_ = best.bias, best.weights, best.factors
+            unseen = ~(blocks if held_out is None else blocks[~held_out]).occurring()
+            found.weights[unseen], found.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
+        self.bias_, self.weights_, self.factors_ = found.bias, found.weights, found.factors
         self.__dict__.pop("samples_", None)
         self.n_iter_ = len(progress.history)
 
@@ -331,7 +288,7 @@ class FM(FeatureModel):
         blocks: Blocks,
         y: Floats,
         sample_weight: Floats | None,
-        settings: _Settings,
+        settings: DescentSettings,
         rng: np.random.Generator,
         progress: Progress,
         resume: bool,
@@ -401,16 +358,3 @@ class FM(FeatureModel):
 
 def _or(value: Any, default: float) -> Any:
     return default if value is None else value
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The constructor's parameters, checked."""
-
-    rank: int
-    solver: str
-    n_iter: int
-    ridge_v: npt.NDArray[np.float64]
-    ridge_w: npt.NDArray[np.float64]
-    init_scale: float
-    threads: int
