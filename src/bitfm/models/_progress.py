@@ -28,7 +28,8 @@ class Iteration:
         Σ weight × error², in the units the solver works in. Of an anchor the share of what the teacher says that the
         codes miss, and so is the objective.
     objective : float
-        The loss with its penalties: what the solver lowers. Gibbs lowers nothing; it reports the loss of the draw.
+        The loss with its penalties: what the solver lowers. Gibbs lowers nothing; it reports
+        the mean loss of its chains.
     flips : int
         Bits that changed; 0 where there are none.
     validation : float
