@@ -24,6 +24,9 @@ def lengths():
     return Ablation("code length", {str(b): Setting(DiscreteFM(b)) for b in (8, 16)}, "bits")
 
 
+OF_GIBBS = (ablation.draws, ablation.chains, ablation.sweeps, ablation.rank)
+
+
 @pytest.mark.parametrize("make", ABLATIONS, ids=lambda make: make.__name__)
 def test_every_ablation_differs_from_the_default_in_one_thing_and_has_it_to_compare_with(make):
     settings = list(make().settings.values())
@@ -38,7 +41,7 @@ def test_every_ablation_differs_from_the_default_in_one_thing_and_has_it_to_comp
     short = {"bits"} if make in (ablation.gains, ablation.strength) else set()  # 8 bits show more of some things
     assert all(len(changed - short) <= 1 for changed in changes)
     assert len(set().union(*changes) - short) == 1
-    assert set() in changes or make is ablation.strength
+    assert set() in changes or make in OF_GIBBS or make is ablation.strength
 
 
 @pytest.mark.parametrize("make", [ablation.draws, ablation.chains, ablation.sweeps])
@@ -46,11 +49,18 @@ def test_the_teachers_chains_keep_what_the_ablation_says(make):
     split = small_split()
     X, y = split.blocks("train"), split.train[2]
     for name, setting in make().settings.items():
-        chain = setting.model.teacher or FM(rank=16, solver="gibbs")
+        chain = setting.model.teacher
         kept = len(chain.set_params(rank=2).fit(X, y).samples_.biases)
         assert kept == {"draws": int(name), "chains": min(64, 32 * int(name)), "sweeps": 64}[make.__name__]
         if make is ablation.sweeps:
             assert chain.n_iter_ == int(name)
+
+
+@pytest.mark.parametrize("make", OF_GIBBS)
+def test_the_default_chains_are_among_those_compared(make):
+    default = FM(rank=16, solver="gibbs").get_params()
+    found = [setting.model.teacher.get_params() for setting in make().settings.values()]
+    assert default in [params | {"n_iter": None if params["n_iter"] == 40 else params["n_iter"]} for params in found]
 
 
 def test_ablations_can_be_selected():

@@ -17,7 +17,8 @@ from bitfm.models._base import check_whole
 __all__ = ["ABLATIONS", "Ablation", "Setting", "run", "select"]
 
 _BITS = 64
-_SWEEPS, _KEPT_SWEEPS = 40, 32  # of the default chains, and those whose draws count
+_KEPT_SWEEPS = 32  # of the default chains' 40: those whose draws count
+_GIBBS = FM(rank=16, solver="gibbs")
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,10 @@ def validation() -> Ablation:
 
 
 def teacher() -> Ablation:
-    """Learn from a posterior mean, or from a point estimate."""
-    return _teachers("teacher", {"Gibbs": FM(rank=16, solver="gibbs"), "ALS": FM(rank=16)})
+    """Learn from a posterior mean, from a point estimate, or from both."""
+    models = {"both": DiscreteFM(_BITS), "Gibbs": DiscreteFM(_BITS, teacher=_GIBBS)}
+    models["ALS"] = DiscreteFM(_BITS, teacher=FM(rank=16, regularization=30.0, linear_regularization=10.0, n_iter=15))
+    return Ablation("teacher", {name: Setting(model) for name, model in models.items()})
 
 
 def draws() -> Ablation:
@@ -112,13 +115,9 @@ def pairs() -> Ablation:
     return Ablation("pairs", {name: Setting(model) for name, model in models.items()})
 
 
-def _teachers(name: str, teachers: dict[str, FM], quantity: str | None = None) -> Ablation:
-    default = FM(rank=16, solver="gibbs", n_iter=_SWEEPS).get_params()
-    models = {}
-    for which, teacher in teachers.items():
-        same = teacher.get_params() | {"n_iter": teacher.n_iter or _SWEEPS} == default
-        models[which] = DiscreteFM(_BITS, teacher=None if same else teacher)
-    return Ablation(name, {which: Setting(model) for which, model in models.items()}, quantity)
+def _teachers(name: str, teachers: dict[str, FM], quantity: str) -> Ablation:
+    """Compare Bayesian teachers, with no other beside them."""
+    return Ablation(name, {which: Setting(DiscreteFM(_BITS, teacher=fm)) for which, fm in teachers.items()}, quantity)
 
 
 def _infinity(name: str) -> str:

@@ -15,7 +15,7 @@ from bitfm.models._anchor import FeatureAnchor, RowAnchor
 from bitfm.models._base import Floats, check_finite
 from bitfm.models._native import make_design, make_trainer
 from bitfm.models._progress import Iteration, Progress
-from bitfm.models._teacher import default_teacher, teacher_factors, weight_ridge
+from bitfm.models._teacher import Teaching, default_teacher, teaching_by_descent, teaching_of
 from bitfm.models.fm import FM
 
 __all__ = ["AnchoredFit", "AnchoredSettings"]
@@ -76,7 +76,8 @@ class AnchoredFit:
         choice = _Choice(strength, np.ones(len(self._blocks.fields)))
         lesson = None
         if s.teacher is not None and hasattr(s.teacher, "weights_"):
-            lesson = _Lesson(self._blocks, self._y, s.teacher, s)
+            said = teaching_of(s.teacher, self._blocks, self._y, cross=s.cross, seed=s.seed)
+            lesson = _Lesson(self._blocks, self._y, said, s)
         else:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
@@ -84,7 +85,7 @@ class AnchoredFit:
             if not self._stopped:  # else the trial is what there is
                 lesson = None
         if lesson is None:
-            lesson = _Lesson(self._blocks, self._y, self._teach(self._blocks, self._y, "teacher"), s)
+            lesson = self._teach(self._blocks, self._y, "teacher")
         anchor = self._study(lesson)
         self._study_data(lesson, anchor, choice.strength)
         return self._refit(lesson, anchor, choice.scales)
@@ -98,7 +99,7 @@ class AnchoredFit:
         s = self.settings
         unseen, truth = self._blocks[held_out], self._y[held_out]
         learnt, y = self._blocks[~held_out], self._y[~held_out]
-        lesson = _Lesson(learnt, y, self._teach(learnt, y, "trial"), s)
+        lesson = self._teach(learnt, y, "trial")
         anchor = self._study(lesson)
 
         def errors(scales: npt.NDArray[np.float64]) -> Floats:
@@ -120,12 +121,11 @@ class AnchoredFit:
             best = _Choice(best.strength, nothing)
         return best, lesson
 
-    def _teach(self, blocks: Blocks, y: Floats, stage: str) -> FM:
+    def _teach(self, blocks: Blocks, y: Floats, stage: str) -> _Lesson:
+        """Fit a teacher: the one asked for, or by default two that are better together."""
         s = self.settings
-        if s.teacher is not None:
-            teacher: FM = clone(s.teacher)
-        else:
-            teacher = default_teacher(blocks.n_features, trial=stage == "trial")
+        own = s.teacher is None
+        teacher: FM = default_teacher(blocks.n_features, trial=stage == "trial") if own else clone(s.teacher)
         teacher.set_params(
             interactions="cross" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
         )
@@ -134,7 +134,11 @@ class AnchoredFit:
             self._stopped = self._stopped or self.progress.forward(item, stage)
             return self._stopped
 
-        return teacher.fit(blocks, y, callback=forward)
+        said = teaching_of(teacher.fit(blocks, y, callback=forward), blocks, y, cross=s.cross, seed=s.seed)
+        if own and not self._stopped:
+            other = teaching_by_descent(blocks, y, cross=s.cross, seed=s.seed, n_threads=s.threads, callback=forward)
+            said = said.and_half_of(other)
+        return _Lesson(blocks, y, said, s)
 
     def _report(self, *told: Any) -> None:
         self._stopped = self._stopped or self.progress.report(*told)
@@ -200,11 +204,9 @@ class AnchoredFit:
 class _Lesson:
     """Data and a teacher fitted to them: what codes learn from."""
 
-    def __init__(self, blocks: Blocks, y: Floats, teacher: FM, settings: AnchoredSettings) -> None:
+    def __init__(self, blocks: Blocks, y: Floats, said: Teaching, settings: AnchoredSettings) -> None:
         self.blocks, self.y, self._settings = blocks, y, settings
-        self.factors = teacher_factors(teacher, blocks, cross=settings.cross, seed=settings.seed)
-        self._weights, self._bias = teacher.weights_, teacher.bias_
-        self._ridge = weight_ridge(teacher, blocks, y)
+        self.factors, self._weights, self._bias, self._ridge = said
         self._trainer: Any = None
 
     def open(

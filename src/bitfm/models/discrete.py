@@ -46,8 +46,8 @@ class DiscreteFM(FeatureModel):
         loss on targets scaled to ±2 bits, − 2β tr(BᵀD), with one gain for all features.
     teacher : FM, optional
         For ``"anchored"``. A fitted `FM` on the same features is taken as it is; one that is not fitted gives the
-        settings. By default ``FM(rank=16, solver="gibbs")``, with fewer draws where all of them would take more than
-        a gigabyte. The fitted model does not keep it.
+        settings. By default two are fitted, ``FM(rank=16, solver="gibbs")`` and one by coordinate descent, and what
+        they say is averaged. The fitted model keeps none.
     anchor : float or "auto", default "auto"
         λ of ``"anchored"``: how much the teacher's word on all pairs counts against the error on the data. ``inf`` is
         pure distillation, 0 the data alone. ``"auto"`` chooses on the validation part.
