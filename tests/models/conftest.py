@@ -18,6 +18,7 @@ MODELS = {
     "FM-gibbs": FM(rank=5, solver="gibbs", n_iter=8, n_samples=3),
     "DiscreteFM-paper": DiscreteFM(objective="paper", bits=16, max_iter=6),
     "DiscreteFM-anchored": DiscreteFM(bits=16, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2)),
+    "DiscreteFM": DiscreteFM(bits=8),
 }
 
 

@@ -131,7 +131,10 @@ def test_a_teacher_that_is_not_fitted_gives_the_settings(shop):
     for stage in ("trial", "teacher"):
         assert [item.total for item in model.history_ if item.stage == stage] == [7] * 7
     own = DiscreteFM(16).fit(X, y)
-    assert [item.total for item in own.history_ if item.stage == "teacher"] == [40] * 40 + [15] * 15
+    for stage, total in (("trial", 40), ("trial-als", 15), ("teacher", 40), ("teacher-als", 15)):
+        assert [(item.number, item.total) for item in own.history_ if item.stage == stage] == [
+            (number, total) for number in range(1, total + 1)
+        ]
     without = quick(validation_fraction=0).fit(X, y)
     assert {item.stage for item in without.history_} == {"teacher", "anchor"}
 

@@ -217,12 +217,23 @@ def test_the_loss_of_several_chains_is_their_mean(shop):
         assert step.loss == pytest.approx(np.mean(losses), rel=1e-6)
 
 
-def test_stopping_several_chains_keeps_a_draw_of_each(shop):
+@pytest.mark.parametrize("thin", [1, 2])
+def test_stopping_several_chains_keeps_a_draw_of_each(shop, thin):
     X, y = shop
-    model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4, n_chains=3, thin=1)
-    stopped = model.fit(X, y, callback=lambda step: step.number == 2).samples_
-    assert len(stopped.biases) == 3
-    assert same(stopped, [a[-3:] for a in model.set_params(n_iter=2).fit(X, y).samples_])
+    model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4, n_chains=3, thin=thin)
+    for end in range(1, 9):
+        stopped = model.set_params(n_iter=9).fit(X, y, callback=lambda step, end=end: step.number == end).samples_
+        last = model.set_params(n_iter=end).fit(X, y).samples_
+        assert same([a[-3:] for a in stopped], [a[-3:] for a in last])
+
+
+def test_numbers_of_any_kind_count(shop):
+    X, y = shop
+    model = FM(rank=3, solver="gibbs", n_iter=5)
+    expected = model.set_params(n_samples=6, n_chains=4, thin=1).fit(X, y).samples_
+    for kind in (np.uint8, np.int8, np.uint64):
+        model.set_params(n_samples=kind(6), n_chains=kind(4), thin=kind(1))
+        assert same(model.fit(X, y).samples_, expected)
 
 
 # Going on

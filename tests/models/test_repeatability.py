@@ -27,6 +27,12 @@ MODELS = {
     "DiscreteFM-anchored": DiscreteFM(
         bits=24, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2), max_iter=2, validation_fraction=0.3
     ),
+    "DiscreteFM": DiscreteFM(bits=8, max_iter=2),
+}
+ACROSS = {  # for blocks alone
+    "DiscreteFM-field": DiscreteFM(
+        bits=8, teacher=FM(rank=4, n_iter=2), max_iter=2, gains="field", interactions="cross", anchor=5.0
+    ),
 }
 MANY = 5500  # rows of a long column: more than two of the pieces that threads share
 
@@ -85,12 +91,12 @@ def digest(model, X):
 
 def every_problem(test):
     cases = [(m, d, "all") for m in MODELS for d in DATA]
-    cases += [(m, d, "cross") for m in MODELS if m != "BiasModel" for d in CROSS]
+    cases += [(m, d, "cross") for m in (MODELS | ACROSS) if m != "BiasModel" for d in CROSS]
     return pytest.mark.parametrize(("name", "data", "interactions"), cases)(test)
 
 
 def make(name, interactions="all", **params):
-    model = clone(MODELS[name]).set_params(**params)
+    model = clone((MODELS | ACROSS)[name]).set_params(**params)
     return model if name == "BiasModel" else model.set_params(interactions=interactions)
 
 
@@ -237,9 +243,12 @@ def test_threads_that_the_system_does_not_give_are_done_without():
 import resource, numpy as np, bitfm
 X = np.random.default_rng(0).normal(size=(50_000, 3))
 expected = bitfm.FM(rank=2, n_jobs=1).fit(X, X[:, 0]).predict(X)
+drawn = bitfm.FM(rank=2, solver="gibbs", n_iter=3, n_samples=4, n_jobs=1).fit(X, X[:, 0]).predict(X)
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30),) * 2)  # too little for the stack of a thread
 assert (bitfm.FM(rank=2, n_jobs=4).fit(X, X[:, 0]).predict(X) == expected).all()
+again = bitfm.FM(rank=2, solver="gibbs", n_iter=3, n_samples=4, n_jobs=4).fit(X, X[:, 0])
+assert (again.predict(X) == drawn).all()
 """
     stack = (4 << 30, resource.RLIM_INFINITY)
     result = run(script, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, stack))

@@ -317,6 +317,7 @@ WRONG = {
     "n_samples": ["x", 1.5, None, []],
     "thin": ["x", 1.5, None],
     "n_chains": ["x", 1.5, None],
+    "gains": [3, None, []],
     "anchor": [None, [], {}, [1]],
     "teacher": ["x", 3, {}, []],
     "objective": [None, 3, []],

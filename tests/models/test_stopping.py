@@ -26,7 +26,10 @@ STAGES = {
 
 
 def stages_of(model):
-    return STAGES[getattr(model, "solver", getattr(model, "objective", type(model).__name__))]
+    stages = STAGES[getattr(model, "solver", getattr(model, "objective", type(model).__name__))]
+    if getattr(model, "objective", "") == "anchored" and model.teacher is None:  # two teachers
+        return [name for stage in stages for name in (stage, f"{stage}-als")[: 1 + (stage in ("trial", "teacher"))]]
+    return stages
 
 
 # By itself
@@ -102,7 +105,7 @@ def test_the_callback_gets_every_iteration_in_order(model, shop):
         assert np.isnan(item.validation)
 
 
-@pytest.mark.parametrize("after", [1, 2, 8])
+@pytest.mark.parametrize("after", [1, 2, 8, 45, 60, 100])
 def test_a_callback_that_returns_true_stops_the_fit_and_leaves_a_model(model, shop, after, tmp_path):
     X, y = shop
     calls = []
@@ -176,12 +179,22 @@ LONG = {
     "DiscreteFM-relaxed": "DiscreteFM(objective='paper', bits=512, max_iter=10_000, tol=0)",
     "FM-als": "FM(rank=256, n_iter=10_000, tol=0)",
     "FM-sgd": "FM(rank=256, solver='sgd', n_iter=10_000, learning_rate=1e-6)",
+    "FM-gibbs": "FM(rank=256, solver='gibbs', n_iter=10_000, n_jobs=2)",
+    "DiscreteFM-anchored": "DiscreteFM(n_jobs=2)",
 }
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("DiscreteFM", "ids"), ("DiscreteFM-relaxed", "features"), ("FM-als", "features"), ("FM-sgd", "ids")],
+    [
+        ("DiscreteFM", "ids"),
+        ("DiscreteFM-relaxed", "features"),
+        ("FM-als", "features"),
+        ("FM-sgd", "ids"),
+        ("FM-gibbs", "features"),
+        ("FM-gibbs", "ids"),
+        ("DiscreteFM-anchored", "features"),
+    ],
 )
 def test_an_interrupt_ends_a_long_fit(name, words):
     extra = ', "words": sp.random(items, 40, 0.5, random_state=1)' if words == "features" else ""

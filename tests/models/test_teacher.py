@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,22 +11,24 @@ from sklearn.base import clone
 from bitfm import FM
 from bitfm.models import _teacher
 from bitfm.models._gibbs import Samples, from_features, side_by_side
-from bitfm.models._teacher import _factors_of, default_teacher, teaching_by_descent, teaching_of
+from bitfm.models._teacher import _factors_of, default_teacher, teacher_by_descent, teaching_of
 from problems import random_blocks, scores
 
 
 def test_the_default_teacher_is_the_default_machine_and_a_trial_has_half_of_it():
-    chosen = FM(16, solver="gibbs").get_params()
-    assert default_teacher(1000, trial=False).get_params() == chosen
-    assert default_teacher(1000, trial=True).get_params() == chosen | {"n_chains": 2, "n_samples": 32}
+    X, chosen = random_blocks("bare", n=20), FM(16, solver="gibbs").get_params()
+    assert default_teacher(X, trial=False).get_params() == chosen
+    assert default_teacher(X, trial=True).get_params() == chosen | {"n_chains": 2, "n_samples": 32}
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("trial", [False, True])
-def test_draws_are_fewer_where_features_are_many(trial):
+def test_draws_are_fewer_where_features_are_many(trial, dtype):
     draws = []
     for n in 2 ** np.arange(10, 31):
-        teacher = default_teacher(int(n), trial=trial)
-        fits = teacher.n_samples * teacher.rank * n * 4 <= 2**30
+        X = SimpleNamespace(n_features=int(n), dtype=np.dtype(dtype))
+        teacher = default_teacher(X, trial=trial)
+        fits = teacher.n_samples * teacher.rank * n * X.dtype.itemsize <= 2**30
         assert fits or teacher.n_samples == teacher.n_chains
         assert teacher.n_samples * teacher.thin == 32 * teacher.n_chains  # the same sweeps, however many are kept
         draws.append(teacher.n_samples)
@@ -63,11 +67,12 @@ def test_what_draws_disagree_on_is_mostly_dropped(monkeypatch):
     fm, V = drawn(X, rank=3, n=64, noise=0.5)
     everything = side_by_side(fm.samples_) / 8
     kept = _factors_of(fm, X, cross=True, seed=0)
-    np.testing.assert_allclose(said(X, kept), said(X, V), atol=0.5 * np.abs(said(X, V)).max())
+    assert kept.shape[1] == 12
     assert np.mean((said(X, kept) - said(X, everything)) ** 2) < 0.02 * np.var(said(X, everything))
+    assert np.mean((said(X, kept) - said(X, V)) ** 2) < 1.05 * np.mean((said(X, everything) - said(X, V)) ** 2)
     monkeypatch.setattr(_teacher, "_EXAMPLES", 8)  # fewer examples than numbers a feature
     few = _factors_of(fm, X, cross=True, seed=0)
-    assert few.shape[1] <= 12
+    assert few.shape[1] == 8
     assert np.corrcoef(said(X, few), said(X, everything))[0, 1] > 0.8
 
 
@@ -98,11 +103,11 @@ def test_two_teachers_are_the_mean_of_both(cross):
     gibbs = FM(3, solver="gibbs", n_iter=5, n_samples=4, interactions="cross" if cross else "all").fit(X, y)
     one = teaching_of(gibbs, X, y, cross=cross, seed=0)
     seen = []
-    two = teaching_by_descent(X, y, cross=cross, seed=0, n_threads=1, callback=lambda step: seen.append(step.number))
+    two = teacher_by_descent(X, y, cross=cross, seed=0, n_threads=1, callback=lambda step: seen.append(step.number))
     assert seen == list(range(1, 16))
-    both = one.and_half_of(two)
+    both = one.averaged_with(two)
     for teaching, expected in ((one, gibbs.predict(X)), (both, None)):
-        got = scores(X, teaching.bias, np.asarray(teaching.weights, float), teaching.factors.astype(float), cross)
+        got = scores(X, teaching.bias, teaching.weights.astype(float), teaching.factors.astype(float), cross)
         if expected is None:
             expected = (gibbs.predict(X) + scores(X, two.bias, two.weights, two.factors.astype(float), cross)) / 2
         np.testing.assert_allclose(got, expected, rtol=1e-4)
@@ -113,12 +118,12 @@ def test_descent_does_not_depend_on_the_units_of_the_targets():
     X, rng = random_blocks("shared", n=200), np.random.default_rng(0)
     y = rng.normal(size=200)
     plain, scaled = (
-        teaching_by_descent(X, target, cross=True, seed=0, n_threads=1, callback=lambda step: None)
+        teacher_by_descent(X, target, cross=True, seed=0, n_threads=1, callback=lambda step: None)
         for target in (y, 1000 * y + 5)
     )
     np.testing.assert_allclose(scaled.bias, 1000 * plain.bias + 5, rtol=1e-4)
     np.testing.assert_allclose(scaled.weights, 1000 * plain.weights, atol=0.1)
     np.testing.assert_allclose(scaled.factors, np.sqrt(1000) * plain.factors, atol=1e-3)
-    constant = teaching_by_descent(X, np.full(200, 7.0), cross=True, seed=0, n_threads=1, callback=lambda step: None)
+    constant = teacher_by_descent(X, np.full(200, 7.0), cross=True, seed=0, n_threads=1, callback=lambda step: None)
     assert constant.bias == pytest.approx(7, abs=1e-3)
     assert np.abs(constant.factors).max() < 0.1

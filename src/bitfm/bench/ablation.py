@@ -18,7 +18,6 @@ __all__ = ["ABLATIONS", "Ablation", "Setting", "run", "select"]
 
 _BITS = 64
 _KEPT_SWEEPS = 32  # of the default chains' 40: those whose draws count
-_GIBBS = FM(rank=16, solver="gibbs")
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ def bits() -> Ablation:
 
 def gains() -> Ablation:
     """Give every feature a gain of its own, or every field one for all its features."""
-    models = {"a feature": DiscreteFM(_BITS), "a field": DiscreteFM(_BITS, gains="field")}
-    models |= {"a feature, 8 bits": DiscreteFM(8), "a field, 8 bits": DiscreteFM(8, gains="field")}
-    return Ablation("one gain", {name: Setting(model) for name, model in models.items()})
+    models = {"feature": DiscreteFM(_BITS), "field": DiscreteFM(_BITS, gains="field")}
+    models |= {"feature, 8": DiscreteFM(8), "field, 8": DiscreteFM(8, gains="field")}
+    return Ablation("one gain a …, 64 and 8 bits", {name: Setting(model) for name, model in models.items()})
 
 
 def strength() -> Ablation:
@@ -67,8 +66,8 @@ def validation() -> Ablation:
 
 
 def teacher() -> Ablation:
-    """Learn from a posterior mean, from a point estimate, or from both."""
-    models = {"both": DiscreteFM(_BITS), "Gibbs": DiscreteFM(_BITS, teacher=_GIBBS)}
+    """Learn from a posterior mean, from a point estimate (here of targets as they are), or from both."""
+    models = {"both": DiscreteFM(_BITS), "Gibbs": DiscreteFM(_BITS, teacher=_gibbs())}
     models["ALS"] = DiscreteFM(_BITS, teacher=FM(rank=16, regularization=30.0, linear_regularization=10.0, n_iter=15))
     return Ablation("teacher", {name: Setting(model) for name, model in models.items()})
 
@@ -77,8 +76,8 @@ def draws() -> Ablation:
     """Vary the number of draws that the teacher keeps, from the same sweeps of its chains."""
     teachers = {}
     for n in (1, 4, 16, 64, 128):
-        chains = min(n, 4)
-        teachers[str(n)] = FM(rank=16, solver="gibbs", n_samples=n, thin=_KEPT_SWEEPS * chains // n)
+        of_a_chain = max(1, n // 4)
+        teachers[str(n)] = FM(rank=16, solver="gibbs", n_samples=n, thin=_KEPT_SWEEPS // of_a_chain)
     return _teachers("teacher's draws", teachers, "draws kept")
 
 
@@ -93,8 +92,8 @@ def chains() -> Ablation:
 
 def sweeps() -> Ablation:
     """Vary the length of the chains; the same share of it is left out at the start."""
-    lengths = (20, 40, 80, 160)
-    teachers = {str(n): FM(rank=16, solver="gibbs", n_iter=n, thin=n // 20) for n in lengths}
+    teachers = {str(n): FM(rank=16, solver="gibbs", n_iter=n, thin=n // 20) for n in (20, 40, 80, 160)}
+    teachers["40"] = _gibbs()
     return _teachers("teacher's sweeps", teachers, "sweeps")
 
 
@@ -113,6 +112,10 @@ def pairs() -> Ablation:
     """Let features interact with those of the other side alone, or with their own side's, too."""
     models = {"across": DiscreteFM(_BITS), "all": DiscreteFM(_BITS, interactions="all")}
     return Ablation("pairs", {name: Setting(model) for name, model in models.items()})
+
+
+def _gibbs() -> FM:
+    return FM(rank=16, solver="gibbs")
 
 
 def _teachers(name: str, teachers: dict[str, FM], quantity: str) -> Ablation:

@@ -114,8 +114,8 @@ def ablation(
     from bitfm.bench.ablation import run, select
 
     command = command_line("ablation", dataset=dataset, only=only, seeds=seeds, validation=validation)
-    results = Results(out, "ablation", _plots.draw_ablation, command, note)
     ablations = select(only)
+    results = Results(out, "ablation", _plots.draw_ablation, command, note)
     for split, rows in run(dataset, seeds=seeds, ablations=ablations, held_out=validation, folder=data, say=note):
         title = f"{split.name}: {split.protocol}"
         results.add(rows)

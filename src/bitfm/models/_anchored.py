@@ -1,7 +1,8 @@
-"""The anchored objective: codes tied to a Bayesian teacher, with what they are worth chosen on held-out ratings."""
+"""The anchored objective: codes tied to a real-valued teacher, with what they are worth chosen on held-out ratings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from bitfm.models._anchor import FeatureAnchor, RowAnchor
 from bitfm.models._base import Floats, check_finite
 from bitfm.models._native import make_design, make_trainer
 from bitfm.models._progress import Iteration, Progress
-from bitfm.models._teacher import Teaching, default_teacher, teaching_by_descent, teaching_of
+from bitfm.models._teacher import Teaching, default_teacher, teacher_by_descent, teaching_of
 from bitfm.models.fm import FM
 
 __all__ = ["AnchoredFit", "AnchoredSettings"]
@@ -102,43 +103,51 @@ class AnchoredFit:
         lesson = self._teach(learnt, y, "trial")
         anchor = self._study(lesson)
 
-        def errors(scales: npt.NDArray[np.float64]) -> Floats:
-            return (truth - self._predict(unseen, self._refit(lesson, anchor, scales))) ** 2
+        def errors(student: _Student) -> Floats:
+            return (truth - self._predict(unseen, student)) ** 2
 
         as_is = np.ones(len(learnt.fields))
         nothing = np.zeros_like(as_is)
-        best, least = _Choice(float("inf"), nothing), (linear := errors(nothing))
+        best, least = _Choice(float("inf"), nothing), (linear := errors(self._refit(lesson, anchor, nothing)))
         for strength in (float("inf"),) if not s.cross else _STRENGTHS if s.anchor is None else (s.anchor,):
             self._study_data(lesson, anchor, strength)
             student = self._refit(lesson, anchor, as_is)
             left = truth - self._predict(unseen, student._replace(gains=np.zeros_like(student.gains)))
-            for scales in (anchor.fit_scales(unseen, left, spread=_SCALE_SPREAD), as_is):
-                squares = errors(scales)
+            fitted = anchor.fit_scales(unseen, left, spread=_SCALE_SPREAD)
+            for scales, candidate in ((fitted, self._refit(lesson, anchor, fitted)), (as_is, student)):
+                squares = errors(candidate)
                 if squares.mean() < least.mean():
                     best, least = _Choice(strength, scales), squares
         saved = linear - least
-        if saved.mean() < saved.std() / np.sqrt(len(saved)):
-            best = _Choice(best.strength, nothing)
+        if len(saved) < 2 or saved.mean() < saved.std(ddof=1) / np.sqrt(len(saved)):
+            best = _Choice(float("inf"), nothing)
         return best, lesson
 
     def _teach(self, blocks: Blocks, y: Floats, stage: str) -> _Lesson:
         """Fit a teacher: the one asked for, or by default two that are better together."""
         s = self.settings
         own = s.teacher is None
-        teacher: FM = default_teacher(blocks.n_features, trial=stage == "trial") if own else clone(s.teacher)
+        teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(s.teacher)
         teacher.set_params(
             interactions="cross" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
         )
+        teacher.fit(blocks, y, callback=self._forward(stage))
+        said = teaching_of(teacher, blocks, y, cross=s.cross, seed=s.seed)
+        del teacher  # its draws are large
+        if own and not self._stopped:
+            callback = self._forward(f"{stage}-als")
+            other = teacher_by_descent(blocks, y, cross=s.cross, seed=s.seed, n_threads=s.threads, callback=callback)
+            said = said.averaged_with(other)
+        return _Lesson(blocks, y, said, s)
+
+    def _forward(self, stage: str) -> Callable[[Iteration], bool]:
+        """Return a callback for a teacher's fit."""
 
         def forward(item: Iteration) -> bool:
             self._stopped = self._stopped or self.progress.forward(item, stage)
             return self._stopped
 
-        said = teaching_of(teacher.fit(blocks, y, callback=forward), blocks, y, cross=s.cross, seed=s.seed)
-        if own and not self._stopped:
-            other = teaching_by_descent(blocks, y, cross=s.cross, seed=s.seed, n_threads=s.threads, callback=forward)
-            said = said.and_half_of(other)
-        return _Lesson(blocks, y, said, s)
+        return forward
 
     def _report(self, *told: Any) -> None:
         self._stopped = self._stopped or self.progress.report(*told)

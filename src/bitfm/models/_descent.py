@@ -15,13 +15,13 @@ from bitfm.models._native import make_design, make_trainer
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
 
-__all__ = ["DescentSettings", "descend"]
+__all__ = ["FMSettings", "descend"]
 
 _REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
 
 
 @dataclass(frozen=True)
-class DescentSettings:
+class FMSettings:
     """FM's parameters, checked."""
 
     solver: str
@@ -43,7 +43,7 @@ def descend(
     sample_weight: Floats | None,
     held_out: npt.NDArray[np.bool_] | None,
     now: Parameters,
-    settings: DescentSettings,
+    settings: FMSettings,
     rng: np.random.Generator,
     progress: Progress,
 ) -> Parameters:
@@ -97,7 +97,7 @@ class _Validation(NamedTuple):
         counts = weight is not None and weight.any()
         return cls(make_design(blocks, blocks.dtype), y, weight if counts else None)
 
-    def rmse(self, now: Parameters, s: DescentSettings) -> float:
+    def rmse(self, now: Parameters, s: FMSettings) -> float:
         scores = _core.predict_reals(self.design, now.bias, now.weights, now.factors, s.cross, s.threads)
         return float(np.sqrt(np.average((self.y - scores) ** 2, weights=self.weight)))
 
@@ -106,7 +106,7 @@ def _part(weight: Floats | None, which: npt.NDArray[np.bool_]) -> Floats | None:
     return None if weight is None else weight[which]
 
 
-def _check(now: Parameters, loss: float, number: int, s: DescentSettings) -> None:
+def _check(now: Parameters, loss: float, number: int, s: FMSettings) -> None:
     if np.isfinite(loss) and np.isfinite(now.bias):
         return
     remedy = f"lower learning_rate (now {s.learning_rate})" if s.solver == "sgd" else "raise λ"

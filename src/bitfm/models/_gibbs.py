@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ _SHAPE = _RATE = _MEAN_WEIGHT = 1.0
 
 class Samples(NamedTuple):
     """Draws from the posterior of a factorization machine: ``samples_`` of an `FM` fitted by Gibbs sampling.
+
+    The chains take turns: with four of them, draws 0, 4, 8, … are of one chain, if all of them are kept.
 
     Attributes
     ----------
@@ -108,13 +111,13 @@ def draw_samples(
     fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
     workers = min(n_threads, len(starts))
     chains = []
-    for start, rng in zip(starts, rngs, strict=True):
+    for c, (start, rng) in enumerate(zip(starts, rngs, strict=True)):
         # A chain begins in its own units, so that those of the targets do not matter to it.
         now = start.scaled(1 / unit, middle) if resume else Parameters(0.0, start.weights, start.factors)
-        chains.append(GibbsChain(trainer, fields, now, mass, rng, n_threads // workers))
-        trainer = trainer.sibling()
+        own_threads = n_threads // workers + (c < n_threads % workers)
+        chains.append(GibbsChain(trainer.sibling() if c else trainer, fields, now, mass, rng, own_threads))
     store = _Store(schedule.n_kept, starts[0].factors.shape, blocks.dtype)
-    with _side_by_side(workers) as each:
+    with _in_threads(workers, trainer.cancel) as each:
         if not resume:
             each(GibbsChain.start, chains)
         for number in range(1, schedule.n_iter + 1):
@@ -122,8 +125,8 @@ def draw_samples(
             check_finite("gibbs", number, loss)
             stop = progress.report("gibbs", number, schedule.n_iter, loss, loss)
             keeping = schedule.n_keeping(number)
-            if stop and store.n + keeping == 0:
-                keeping = min(schedule.n_kept, schedule.n_chains)
+            if stop and store.n + keeping < schedule.n_chains:  # of every chain a draw, for another fit to go on from
+                keeping = min(schedule.n_kept - store.n, schedule.n_chains)
             for chain in chains[len(chains) - keeping :]:
                 store.add(chain.now.scaled(unit, -middle / unit), chain.noise_precision / unit**2)
             if stop:
@@ -131,14 +134,42 @@ def draw_samples(
     return store.samples()
 
 
+Each = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
+
+
 @contextmanager
-def _side_by_side(workers: int) -> Iterator[Callable[[Callable[[Any], Any], list[Any]], list[Any]]]:
-    """Yield a function that calls another for each of a list, in that many threads."""
-    if workers == 1:
+def _in_threads(workers: int, cancel: Callable[[], None]) -> Iterator[Each]:
+    """Yield a function that calls another for each of a list, in that many threads, or in none if there are none left.
+
+    If anything goes wrong, cancel what the threads are at, and let nothing of it go on.
+    """
+    if workers == 1 or not _threads_start(workers):
         yield lambda call, items: [call(item) for item in items]
         return
     with ThreadPoolExecutor(workers) as pool:
-        yield lambda call, items: list(pool.map(call, items))
+        try:
+            yield lambda call, items: list(pool.map(call, items))
+        except BaseException:
+            cancel()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _threads_start(n: int) -> bool:
+    """Whether the system gives that many threads."""
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait) for _ in range(n)]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError:
+        return False
+    finally:
+        done.set()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    return True
 
 
 def _centre_and_scale(y: Floats, weight: Floats | None, dtype: np.dtype[Any]) -> tuple[float, float]:
@@ -169,7 +200,7 @@ def side_by_side(samples: Samples) -> Floats:
 
 
 def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[Parameters]:
-    """Return where that many chains left off, the last chain last; if there were fewer, some begin at the same draw."""
+    """Return as many of the last draws, repeated if there are fewer: where so many chains left off."""
     biases, weights, factors, _ = samples
     return [
         Parameters(float(biases[k]), weights[k].astype(dtype), np.array(factors[k], dtype, order="C"))
@@ -178,7 +209,7 @@ def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[Pa
 
 
 class _Store:
-    """Room for the draws of a chain, a feature's factors of all of them side by side."""
+    """Room for the draws of all chains, a feature's factors of all of them side by side."""
 
     def __init__(self, size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._factors = np.empty((shape[0], size, shape[1]), dtype)
@@ -226,7 +257,7 @@ class GibbsChain:
     The chain works on targets of mean 0 and variance 1. It starts from draws of the linear part alone: begun with all
     parameters at once, factors first take over what weights should explain, and give it back only slowly. Then a few
     sweeps of coordinate descent wake the factors: from small ones a chain finds its way, too, but where data are scarce
-    a hundred draws are too few for it.
+    that takes dozens of sweeps.
     """
 
     def __init__(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 
 from bitfm.data.blocks import Blocks
 from bitfm.models._anchor import mean_squares
@@ -17,7 +18,7 @@ from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback
 from bitfm.models.fm import FM
 
-__all__ = ["Teaching", "default_teacher", "teaching_by_descent", "teaching_of"]
+__all__ = ["Teaching", "default_teacher", "teacher_by_descent", "teaching_of"]
 
 _RANK = 16
 _CHAINS, _TRIAL_CHAINS = 4, 2
@@ -37,9 +38,9 @@ class Teaching(NamedTuple):
     bias: float
     ridge: npt.NDArray[np.float64]
 
-    def and_half_of(self, other: Teaching) -> Teaching:
-        """Return the mean of what two teachers say; λ is the first one's."""
-        factors = np.concatenate([self.factors, other.factors], axis=1) * np.float32(np.sqrt(0.5))
+    def averaged_with(self, other: Parameters) -> Teaching:
+        """Return the mean of what this teacher and another say; λ stays."""
+        factors = np.concatenate([self.factors, other.factors.astype(np.float32)], axis=1) * np.float32(np.sqrt(0.5))
         return Teaching(factors, (self.weights + other.weights) / 2, (self.bias + other.bias) / 2, self.ridge)
 
 
@@ -49,10 +50,10 @@ def teaching_of(teacher: FM, blocks: Blocks, y: Floats, *, cross: bool, seed: in
     return Teaching(factors, teacher.weights_, teacher.bias_, _weight_ridge(teacher, blocks, y))
 
 
-def teaching_by_descent(
+def teacher_by_descent(
     blocks: Blocks, y: Floats, *, cross: bool, seed: int, n_threads: int, callback: Callback
-) -> Teaching:
-    """Fit a machine by coordinate descent, and return what it says.
+) -> Parameters:
+    """Fit a machine by coordinate descent.
 
     It errs in other ways than draws from a posterior do, and the mean of both is better than either.
     """
@@ -67,19 +68,17 @@ def teaching_by_descent(
         random_state=seed,
         n_jobs=n_threads,
     ).fit(blocks, (y - middle) / unit, callback=callback)
-    fitted = Parameters(machine.bias_, machine.weights_, machine.factors_).scaled(unit, -middle / unit)
-    machine.bias_, machine.weights_, machine.factors_ = fitted.bias, fitted.weights, fitted.factors
-    return teaching_of(machine, blocks, y, cross=cross, seed=seed)
+    return Parameters(machine.bias_, machine.weights_, machine.factors_).scaled(unit, -middle / unit)
 
 
-def default_teacher(n_features: int, *, trial: bool) -> FM:
+def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
     """Return the Bayesian machine that teaches unless another is given, with fewer draws where they would be large.
 
     For a trial half the chains do: they show as well how far to trust each field.
     """
     chains = _TRIAL_CHAINS if trial else _CHAINS
     draws = _DRAWS * chains
-    while draws > chains and draws * _RANK * n_features * 4 > _MOST_BYTES:
+    while draws > chains and draws * _RANK * blocks.n_features * blocks.dtype.itemsize > _MOST_BYTES:
         draws //= 2
     return FM(_RANK, solver="gibbs", n_chains=chains, n_samples=draws, thin=_KEPT_SWEEPS * chains // draws)
 
@@ -105,6 +104,8 @@ def _main_directions(factors: Floats, blocks: Blocks, width: int, *, cross: bool
     """Return the axes along which rows' vectors (or features', where blocks are not told apart) are largest."""
     rng = np.random.default_rng(seed)
     examples = list(_rows(factors, blocks, rng) if cross else _features(factors, blocks, rng))
+    if not examples:
+        return np.eye(factors.shape[1], width, dtype=factors.dtype)
     # The sides count alike: their scales are arbitrary, as only products matter.
     stacked = np.concatenate([x / (np.linalg.norm(x) or 1.0) for x in examples], dtype=np.float64)
     if not np.isfinite(stacked).all():
@@ -114,13 +115,14 @@ def _main_directions(factors: Floats, blocks: Blocks, width: int, *, cross: bool
         stacked = stacked @ axes
     else:
         axes = np.eye(factors.shape[1])
-    _, vectors = np.linalg.eigh(stacked.T @ stacked)
-    return np.asarray(axes @ vectors[:, : -width - 1 : -1], factors.dtype)
+    n = stacked.shape[1]
+    _, vectors = scipy.linalg.eigh(stacked.T @ stacked, subset_by_index=(max(0, n - width), n - 1))
+    return np.asarray(axes @ vectors, factors.dtype)
 
 
 def _rows(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield Σ x v of some rows of each block, as often as interactions use them."""
-    first, n = 0, _EXAMPLES // len(blocks.blocks)
+    first, n = 0, max(1, _EXAMPLES // len(blocks.blocks))
     for block in blocks.blocks.values():
         rows = rng.choice(block.rows, n) if len(block.rows) > n else block.rows
         total = np.zeros((len(rows), factors.shape[1]), factors.dtype)

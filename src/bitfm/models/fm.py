@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, counted, thread_count
-from bitfm.models._descent import DescentSettings, descend
+from bitfm.models._descent import FMSettings, descend
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
 from bitfm.models._native import make_design, split_one_hot
 from bitfm.models._parameters import Parameters
@@ -220,14 +220,12 @@ class FM(FeatureModel):
             self.n_iter_ = done + 1
         return self
 
-    def _settings(self, blocks: Blocks) -> DescentSettings:
+    def _settings(self, blocks: Blocks) -> FMSettings:
         solver = check_choice("solver", self.solver, tuple(_DEFAULTS))
         check_choice("interactions", self.interactions, ("all", "cross"))
         factors, linear, n_iter = _DEFAULTS[solver]
-        check_whole("n_samples", self.n_samples, 1)
-        check_whole("thin", self.thin, 1)
-        check_whole("n_chains", self.n_chains, 1)
-        return DescentSettings(
+        self._schedule(1)  # checks what belongs to gibbs
+        return FMSettings(
             solver=solver,
             rank=check_whole("rank", self.rank, 1, 4096),
             n_iter=n_iter if self.n_iter is None else check_whole("n_iter", self.n_iter, 1),
@@ -241,12 +239,16 @@ class FM(FeatureModel):
             threads=thread_count(self.n_jobs),
         )
 
+    def _schedule(self, n_iter: int) -> Schedule:
+        n_samples, n_chains = check_whole("n_samples", self.n_samples, 1), check_whole("n_chains", self.n_chains, 1)
+        return Schedule(n_iter, n_samples, check_whole("thin", self.thin, 1), min(n_chains, n_samples))
+
     def _start(
         self,
         blocks: Blocks,
         y: Floats,
         sample_weight: Floats | None,
-        settings: DescentSettings,
+        settings: FMSettings,
         rng: np.random.Generator,
         resume: bool,
     ) -> Parameters:
@@ -270,7 +272,7 @@ class FM(FeatureModel):
         sample_weight: Floats | None,
         held_out: npt.NDArray[np.bool_] | None,
         start: Parameters,
-        settings: DescentSettings,
+        settings: FMSettings,
         rng: np.random.Generator,
         progress: Progress,
         resume: bool,
@@ -288,22 +290,21 @@ class FM(FeatureModel):
         blocks: Blocks,
         y: Floats,
         sample_weight: Floats | None,
-        settings: DescentSettings,
+        settings: FMSettings,
         rng: np.random.Generator,
         progress: Progress,
         resume: bool,
     ) -> None:
-        n_chains = min(self.n_chains, self.n_samples)
-        schedule = Schedule(settings.n_iter, self.n_samples, self.thin, n_chains)
+        schedule = self._schedule(settings.n_iter)
         if schedule.n_kept * settings.rank > MOST_NUMBERS:
             raise ValueError(
                 f"n_samples: {schedule.n_kept} draws of rank {settings.rank} are {schedule.n_kept * settings.rank} "
                 f"numbers a feature, but {MOST_NUMBERS} is the most; keep fewer draws."
             )
-        rngs = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=n_chains)]
+        rngs = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=schedule.n_chains)]
         starts = [self._start(blocks, y, sample_weight, settings, own, resume) for own in rngs]
         if resume and hasattr(self, "samples_"):
-            starts = last_draws(self.samples_, n_chains, blocks.dtype)
+            starts = last_draws(self.samples_, schedule.n_chains, blocks.dtype)
         self.samples_ = draw_samples(
             blocks, y, sample_weight, starts, schedule, rngs,
             cross=self.interactions == "cross", resume=resume, n_threads=settings.threads, progress=progress,

@@ -59,6 +59,15 @@ auto predict(BoundDesign<Real>& bound, double bias, std::span<const Real> weight
     return own_array(std::move(out));
 }
 
+// Look for Ctrl-C, which Python hands to its main thread alone, and for what that thread has to say.
+template <class Real>
+std::function<void()> poll_of(const Trainer<Real>& trainer) {
+    return [&trainer] {
+        poll_signals();
+        require(!trainer.cancelled(), "the fit was cancelled");
+    };
+}
+
 template <class Real>
 void bind_for(nb::module_& m, const char* suffix) {
     using Bound = BoundDesign<Real>;
@@ -107,11 +116,12 @@ void bind_for(nb::module_& m, const char* suffix) {
             nb::arg("design"), nb::arg("targets").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("cross"),
             nb::keep_alive<1, 2>())
         .def("sibling", &T::sibling, nb::keep_alive<0, 1>())
+        .def("cancel", &T::cancel)
         .def(
             "reset_reals",
             [](T& self, double bias, Array1<const Real> weights, Array2<const Real> factors, int n_threads) {
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 self.reset(team, bias, span_of(weights), view_of(factors));
             },
             nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("factors").noconvert(), nb::arg("n_threads"))
@@ -120,7 +130,7 @@ void bind_for(nb::module_& m, const char* suffix) {
             [](T& self, double bias, Array1<const Real> weights, Array2<const uint8_t> codes,
                std::optional<Array1<const float>> gains, int n_threads) {
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 self.reset(team, bias, span_of(weights), view_of(codes, span_of(gains)));
             },
             nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(),
@@ -129,7 +139,7 @@ void bind_for(nb::module_& m, const char* suffix) {
             "loss",
             [](T& self, int n_threads) {
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 return self.loss(team);
             },
             nb::arg("n_threads"))
@@ -137,7 +147,7 @@ void bind_for(nb::module_& m, const char* suffix) {
             "sweep_weights",
             [](T& self, double bias, Array1<Real> weights, Array1<const double> ridge, bool fit_bias, int n_threads) {
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 return self.sweep_weights(team, bias, span_of(weights), span_of(ridge), fit_bias);
             },
             nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("ridge").noconvert(), nb::arg("fit_bias"),
@@ -148,7 +158,7 @@ void bind_for(nb::module_& m, const char* suffix) {
                double scale, int n_threads) {
                 const auto rank = view_of(Array2<const Real>(factors)).width;
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 self.sweep_factors(team, span_of(factors), rank, span_of(ridge), span_of(linear), scale);
             },
             nb::arg("factors").noconvert(), nb::arg("ridge").noconvert(), nb::arg("linear").noconvert().none(),
@@ -158,7 +168,7 @@ void bind_for(nb::module_& m, const char* suffix) {
             [](T& self, double bias, Array1<Real> weights, Array1<const double> precision, Array1<const double> mean,
                double noise_precision, uint64_t seed, int n_threads) {
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 return self.draw_weights(team, bias, span_of(weights), span_of(precision), span_of(mean),
                                          {noise_precision, seed});
             },
@@ -172,7 +182,7 @@ void bind_for(nb::module_& m, const char* suffix) {
                 require(precision.shape(1) == factors.shape(1) && mean.shape(1) == factors.shape(1),
                         "precision and mean must be fields × rank");
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 self.draw_factors(team, span_of(factors), rank, span_of(precision), span_of(mean),
                                   {noise_precision, seed});
             },
@@ -184,7 +194,7 @@ void bind_for(nb::module_& m, const char* suffix) {
                 require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
                 const int bits = static_cast<int>(codes.shape(1)) * 8;
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 return self.sweep_codes(team, span_of(codes), bits, span_of(delegate), beta, passes);
             },
             nb::arg("codes").noconvert(), nb::arg("delegate").noconvert(), nb::arg("beta"), nb::arg("passes"),
@@ -196,7 +206,7 @@ void bind_for(nb::module_& m, const char* suffix) {
                 require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
                 const int bits = static_cast<int>(codes.shape(1)) * 8;
                 nb::gil_scoped_release release;
-                Team team(n_threads, poll_signals);
+                Team team(n_threads, poll_of(self));
                 return self.sweep_anchored(team, field, span_of(codes), span_of(gains), bits, span_of(error),
                                            span_of(hessian), strength, passes);
             },
@@ -208,7 +218,7 @@ void bind_for(nb::module_& m, const char* suffix) {
                Array1<const double> weight_ridge, double learning_rate, Array1<const int32_t> order) {
                 const auto rank = view_of(Array2<const Real>(factors)).width;
                 nb::gil_scoped_release release;
-                Team team(1, poll_signals);
+                Team team(1, poll_of(self));
                 const double loss =
                     self.sweep_sgd(team, bias, span_of(weights), span_of(factors), rank, span_of(factor_ridge),
                                    span_of(weight_ridge), learning_rate, span_of(order));

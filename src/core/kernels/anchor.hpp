@@ -25,7 +25,8 @@ BITFM_INLINE float best_gain(const float* b, const float* hb, const float* a, in
     return gain < 3e38f ? gain : 0.0f;
 }
 
-// Coordinate descent, bit by bit and then the gain, unless it is to be kept. On entry hb = H b; on return it is again. Returns the flips.
+// Coordinate descent, bit by bit and then the gain, unless it is to be kept. On entry hb = H b; on return it is again.
+// Returns the flips.
 inline int descend(const float* hessian, const float* a, int bits, int passes, bool keep_gain, float* b, float* hb,
                    float* gain) {
     using L = Lanes<float>;

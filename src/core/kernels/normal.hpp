@@ -44,7 +44,8 @@ inline void fill_pairs(uint64_t seed, uint64_t first, int64_t n_pairs, float* ou
             radius[i] = __builtin_sqrtf(-2.0f * log_of((float(length[i]) + 0.5f) * 0x1p-31f));
         for (int i = 0; i < kBatch; ++i) {  // two bits say which quarter, the others an angle from −π/4 to π/4
             const int32_t quarter = turn[i] >> 29;
-            const float t = (float((turn[i] & 0x1fffffff) - 0x10000000) + 0.5f) * (1.57079632679f * 0x1p-29f), z = t * t;
+            const float t = (float((turn[i] & 0x1fffffff) - 0x10000000) + 0.5f) * (1.57079632679f * 0x1p-29f),
+                        z = t * t;
             const float sine = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * t + t;
             const float cosine =
                 ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z +

@@ -30,11 +30,13 @@ template void require_prior<double>(std::span<const double>, std::span<const dou
 template <class Real>
 Trainer<Real>::Trainer(const Design<Real>& design, std::span<const Real> targets, std::span<const Real> weights,
                        bool cross)
-    : Trainer(std::make_shared<const TrainingSet<Real>>(design, targets, weights), cross) {}
+    : Trainer(std::make_shared<const TrainingSet<Real>>(design, targets, weights), cross,
+              std::make_shared<std::atomic<bool>>(false)) {}
 
 template <class Real>
-Trainer<Real>::Trainer(std::shared_ptr<const TrainingSet<Real>> data, bool cross)
-    : data_(std::move(data)), set_(*data_), cross_(cross), residual_(set_.target) {}
+Trainer<Real>::Trainer(std::shared_ptr<const TrainingSet<Real>> data, bool cross,
+                       std::shared_ptr<std::atomic<bool>> cancelled)
+    : data_(std::move(data)), set_(*data_), cross_(cross), cancelled_(std::move(cancelled)), residual_(set_.target) {}
 
 template <class Real>
 void Trainer<Real>::reset(Team& team, double bias, std::span<const Real> weights, const FactorView& factors) {

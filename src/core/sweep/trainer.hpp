@@ -1,6 +1,7 @@
 // The state of a fit: residuals kept up to date while weights, factors or codes are swept.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -27,7 +28,11 @@ class Trainer {
     Trainer(const Design<Real>& design, std::span<const Real> targets, std::span<const Real> weights, bool cross);
 
     // Another fit to the same data, which both share; only the residuals are its own.
-    Trainer sibling() const { return Trainer(data_, cross_); }
+    Trainer sibling() const { return Trainer(data_, cross_, cancelled_); }
+
+    // Make whatever siblings are doing, in any thread, end with an error, at once and from now on.
+    void cancel() { *cancelled_ = true; }
+    bool cancelled() const { return *cancelled_; }
 
     // Start from these parameters: residual = target − score.
     void reset(Team& team, double bias, std::span<const Real> weights, const FactorView& factors);
@@ -70,7 +75,7 @@ class Trainer {
                      std::span<const int32_t> order);
 
   private:
-    Trainer(std::shared_ptr<const TrainingSet<Real>> data, bool cross);
+    Trainer(std::shared_ptr<const TrainingSet<Real>> data, bool cross, std::shared_ptr<std::atomic<bool>> cancelled);
     template <class Update>
     void sweep_block_weights(Team& team, size_t block, std::span<Real> weights, const Update& update);
     double centre(Team& team, double noise);
@@ -80,6 +85,7 @@ class Trainer {
     std::shared_ptr<const TrainingSet<Real>> data_;
     const TrainingSet<Real>& set_;
     bool cross_;
+    std::shared_ptr<std::atomic<bool>> cancelled_;  // shared with siblings
     std::vector<Real> residual_;
     FlipDescent<Real> flips_;
 };
