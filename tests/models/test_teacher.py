@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
-from bitfm import FM
+from bitfm import FM, Block, Blocks
 from bitfm.models import _teacher
 from bitfm.models._gibbs import Samples, from_features, side_by_side
 from bitfm.models._teacher import _factors_of, default_teacher, teacher_by_descent, teaching_of
@@ -127,3 +128,19 @@ def test_descent_does_not_depend_on_the_units_of_the_targets():
     constant = teacher_by_descent(X, np.full(200, 7.0), cross=True, seed=0, n_threads=1, callback=lambda step: None)
     assert constant.bias == pytest.approx(7, abs=1e-3)
     assert np.abs(constant.factors).max() < 0.1
+
+
+def test_fields_of_few_columns_are_held_by_a_stronger_penalty():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(50, size=400)
+    kind = sp.csr_matrix((np.ones(50), (np.arange(50), np.arange(50) % 5)))
+    X = Blocks(
+        user=Block(rng.integers(20, size=400), {"id": sp.identity(20)}),
+        item=Block(rows, {"kind": kind, "empty": sp.csr_matrix((50, 3)), "id": sp.identity(50)}),
+    )
+    ridge = _teacher._ridge_by_field(X)
+    used = len(np.unique(rows))
+    assert ridge["user.id"] == pytest.approx(30)
+    assert ridge["item.kind"] == pytest.approx(30 * 50 / 5)
+    assert ridge["item.id"] == pytest.approx(30 * 50 / used)
+    assert ridge["item.empty"] == 30

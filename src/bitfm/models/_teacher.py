@@ -26,7 +26,7 @@ _DRAWS, _KEPT_SWEEPS = 16, 32  # draws of a chain, and the sweeps they are sprea
 _MOST_BYTES = 2**30  # of draws
 _WIDTH = 4  # numbers kept a factor of the teacher
 _EXAMPLES = 4096
-# Of the machine by coordinate descent, for targets of variance 1.
+# Of the machine by coordinate descent, for targets of variance 1; the first λ is for a side's largest field.
 _RIDGE, _WEIGHT_RIDGE, _SWEEPS = 30.0, 10.0, 15
 
 
@@ -62,13 +62,29 @@ def teacher_by_descent(
         _RANK,
         n_iter=_SWEEPS,
         tol=0,
-        regularization=_RIDGE,
+        regularization=_ridge_by_field(blocks),
         linear_regularization=_WEIGHT_RIDGE,
         interactions="cross" if cross else "all",
         random_state=seed,
         n_jobs=n_threads,
     ).fit(blocks, (y - middle) / unit, callback=callback)
     return Parameters(machine.bias_, machine.weights_, machine.factors_).scaled(unit, -middle / unit)
+
+
+def _ridge_by_field(blocks: Blocks) -> dict[str, float]:
+    """Return λ of the factors: more where ratings meet in few columns, which a λ for many of them would not hold.
+
+    Such columns could take on any length, and spare the other side the penalty.
+    """
+    squares, seen, ridge = mean_squares(blocks), blocks.occurring(), {}
+    most = {field.block: 0 for field in blocks.fields}
+    for field in blocks.fields:
+        most[field.block] = max(most[field.block], field.size)
+    for field in blocks.fields:
+        part = slice(field.start, field.stop)
+        mass = squares[part][seen[part]].mean() if seen[part].any() else 0.0
+        ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, float(mass) * most[field.block])
+    return ridge
 
 
 def default_teacher(blocks: Blocks, *, trial: bool) -> FM:

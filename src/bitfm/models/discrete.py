@@ -41,7 +41,7 @@ class DiscreteFM(FeatureModel):
     bits : int, default 64
         Length of the codes: a multiple of 8 from 8 to 512.
     objective : {"anchored", "paper"}, default "anchored"
-        ``"anchored"``: codes that say what a Bayesian teacher says about all pairs of rows, seen or not, with a gain
+        ``"anchored"``: codes that say what a real-valued teacher says about all pairs of rows, seen or not, with a gain
         for every feature; about as accurate as the teacher. ``"paper"``: Eq. 4 of Liu et al. (IJCAI 2018): squared
         loss on targets scaled to ±2 bits, − 2β tr(BᵀD), with one gain for all features.
     teacher : FM, optional
