@@ -72,9 +72,9 @@ def teacher_by_descent(
 
 
 def _ridge_by_field(blocks: Blocks) -> dict[str, float]:
-    """Return λ of the factors: more where ratings meet in few columns, which a λ for many of them would not hold.
+    """Return λ of the factors: more where ratings meet in fewer than half the columns of a side's largest field.
 
-    Such columns could take on any length, and spare the other side the penalty.
+    Such columns could take on any length with the λ for many, and spare the other side the penalty.
     """
     squares, seen, ridge = mean_squares(blocks), blocks.occurring(), {}
     most = {field.block: 0 for field in blocks.fields}
@@ -83,7 +83,7 @@ def _ridge_by_field(blocks: Blocks) -> dict[str, float]:
     for field in blocks.fields:
         part = slice(field.start, field.stop)
         mass = squares[part][seen[part]].mean() if seen[part].any() else 0.0
-        ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, float(mass) * most[field.block])
+        ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, float(mass) * most[field.block] / 2)
     return ridge
 
 
