@@ -23,7 +23,7 @@ _SHORT, _LONG = 1, 11  # iterations; their difference leaves out what is done on
 
 
 def compare_gibbs(
-    split: Split, *, rank: int = 16, n_iter: int = 100, n_samples: int = 50, rounds: int = 3
+    split: Split, *, rank: int = 16, n_iter: int = 200, n_samples: int = 100, rounds: int = 3
 ) -> list[Row]:
     """Return seconds an iteration on one thread and two, and RMSE on the test part, beside myFM's."""
     fits: dict[tuple[str, int], Callable[[int, int], Any]] = {
