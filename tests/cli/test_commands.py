@@ -30,7 +30,7 @@ def run(*arguments, cwd, **environment):
 
 
 def test_doctor_tells_what_is_here(tmp_path):
-    done = run("doctor", cwd=tmp_path)
+    done = run("doctor", cwd=tmp_path, BITFM_DATA="")
     assert done.returncode == 0, done.stderr
     assert bitfm.__version__ in done.stdout
     assert _core.isa() in done.stdout
