@@ -52,8 +52,8 @@ class DiscreteFM(FeatureModel):
         λ of ``"anchored"``: how much the teacher's word on all pairs counts against the error on the data. ``inf`` is
         pure distillation, 0 the data alone. ``"auto"`` chooses on the validation part.
     gains : {"feature", "field"}, default "feature"
-        For ``"anchored"``: a gain for every feature, or one for all features of a field, which is less accurate with
-        short codes. A feature that never occurs has none.
+        For ``"anchored"``: a gain for every feature, or one for all features of a field. A feature that never occurs
+        has none.
     validation_fraction : float, default 0.1
         For ``"anchored"`` without a fitted teacher: the share of the interactions that is held out, in a first run, to
         choose λ and how much each field's gains count: more, less, or nothing where codes do not help. Then all are
