@@ -14,10 +14,11 @@ def spoilt(array):
     yield from (None, 3, "abc", [], array.tolist(), object(), b"bytes")
     yield from (
         array[None],
-        array.astype(other if array.dtype.kind == "f" else np.int16),
+        array.astype(other if array.dtype.kind == "f" else np.int16 if array.dtype != np.int16 else np.int32),
         array.astype(object),
     )
-    yield array.astype(array.dtype.newbyteorder(), copy=True) if array.itemsize > 1 else array.astype(np.int8)
+    other = np.int8 if array.dtype == np.uint8 else np.uint8
+    yield array.astype(array.dtype.newbyteorder(), copy=True) if array.itemsize > 1 else array.astype(other)
     yield array.ravel()[:0].reshape((0,) * array.ndim)
     yield np.repeat(array, 2, axis=0)[::2] if len(array) > 1 else None
     yield np.concatenate([array, array])

@@ -16,6 +16,7 @@ from bitfm.models import (
     Samples,
 )
 from bitfm.models._saving import load
+from bitfm.retrieval import Index
 
 __version__ = _version("bitfm")
 
@@ -31,6 +32,7 @@ __all__ = [
     "Explanation",
     "FeatureShare",
     "FieldSpan",
+    "Index",
     "Iteration",
     "ModelFileError",
     "PairShare",

@@ -243,6 +243,90 @@ def anchor_pairs(
     weights: NDArray[np.float32],
     passes: int,
 ) -> int: ...
+def single_features(
+    design: Design32 | Design64, gains: NDArray[np.float32], n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+def side_vectors(
+    design: Design32 | Design64, codes: NDArray[np.uint8], gains: NDArray[np.float32], n_threads: int
+) -> NDArray[np.float32]: ...
+def arrange_codes(
+    codes: NDArray[np.uint8],
+    gains: NDArray[np.float32],
+    biases: NDArray[np.float32],
+    positions: NDArray[np.int32],
+    weight: float,
+) -> tuple[NDArray[Any], ...]: ...
+def arrange_vectors(
+    vectors: NDArray[np.float32],
+    biases: NDArray[np.float32],
+    positions: NDArray[np.int32],
+    turn: NDArray[np.float64],
+    weight: float,
+) -> tuple[NDArray[Any], ...]: ...
+
+class CodeCatalogue:
+    def __init__(
+        self,
+        bytes: int,
+        codes: NDArray[np.uint8],
+        position: NDArray[np.int32],
+        bias: NDArray[np.float32],
+        gain: NDArray[np.float32],
+        chunk_bias: NDArray[np.float32],
+        chunk_most: NDArray[np.float32],
+        chunk_least: NDArray[np.float32],
+        inverse_most: NDArray[np.float32],
+        inverse_least: NDArray[np.float32],
+        chunk_first: NDArray[np.int32],
+    ) -> None: ...
+    def search_codes(
+        self,
+        alive: NDArray[np.uint64],
+        codes: NDArray[np.uint8],
+        gains: NDArray[np.float32],
+        constants: NDArray[np.float64],
+        start: NDArray[np.int64] | None,
+        excluded: NDArray[np.int32] | None,
+        n: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+    def search_vectors(
+        self,
+        alive: NDArray[np.uint64],
+        vectors: NDArray[np.float32],
+        constants: NDArray[np.float64],
+        start: NDArray[np.int64] | None,
+        excluded: NDArray[np.int32] | None,
+        n: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+
+class VectorCatalogue:
+    def __init__(
+        self,
+        turn: NDArray[np.float64],
+        values: NDArray[np.int8],
+        start: NDArray[np.int16],
+        position: NDArray[np.int32],
+        bias: NDArray[np.float32],
+        vectors: NDArray[np.float32],
+        chunk_bias: NDArray[np.float32],
+        inverse_step: NDArray[np.float32],
+        length: NDArray[np.float32],
+        error: NDArray[np.float32],
+        rest: NDArray[np.float32],
+        chunk_first: NDArray[np.int32],
+    ) -> None: ...
+    def search(
+        self,
+        alive: NDArray[np.uint64],
+        vectors: NDArray[np.float32],
+        constants: NDArray[np.float64],
+        start: NDArray[np.int64] | None,
+        excluded: NDArray[np.int32] | None,
+        n: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
 
 class LibfmError(ValueError): ...
 

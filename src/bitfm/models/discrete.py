@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from bitfm.models._native import split_one_hot
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Callback, Iteration, Progress
 from bitfm.models.fm import FM
+
+if TYPE_CHECKING:
+    from bitfm.retrieval import Index
 
 __all__ = ["DiscreteFM"]
 
@@ -249,6 +252,61 @@ class DiscreteFM(FeatureModel):
             self._factors_of,
             self.interactions_ == "cross",
         )
+
+    def index(self, items: Any = None, *, block: str | None = None) -> Index:
+        """Lay out items for an exact search of the best for a user.
+
+        Parameters
+        ----------
+        items : Block, or array of int where items are bare ids, optional
+            One item an interaction. By default all that the model was fitted on, where these are bare ids.
+        block : str, optional
+            Which of the model's blocks the items are; by default ``"item"``, or else the last. All others together are
+            the queries: the users, and the context.
+
+        Examples
+        --------
+        >>> from bitfm import DiscreteFM
+        >>> from bitfm.data import Block, make_bookshop
+        >>> shop = make_bookshop(200, 100, 4000)
+        >>> X, y = shop.blocks(), shop.ratings["rating"]
+        >>> model = DiscreteFM(bits=32).fit(X, y)
+        >>> readers, books = X.blocks["reader"], X.blocks["book"]
+        >>> index = model.index(Block(range(books.n_rows), books.tables))
+        >>> positions, scores = index.search(Block([7], readers.tables), n=3)
+        >>> positions.shape
+        (1, 3)
+        """
+        from bitfm.retrieval import Index
+
+        check_is_fitted(self)
+        return Index(self, items, block)
+
+    def predict_pairs(self, users: Any, items: Any, *, block: str | None = None) -> npt.NDArray[np.float64]:
+        """Score pairs of users and items, each given on its own.
+
+        Parameters
+        ----------
+        users : Blocks, Block or array of int
+            As for `Index.search`: one an interaction, context included.
+        items : Block or array of int
+            As for `index`: as many as there are users.
+        block : str, optional
+            Which of the model's blocks the items are; by default ``"item"``, or else the last.
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> from bitfm import Block, Blocks, DiscreteFM
+        >>> X = Blocks(user=Block([0, 0, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0], {"id": sp.identity(2)}))
+        >>> model = DiscreteFM(bits=8).fit(X, [5, 4, 3])
+        >>> bool((model.predict_pairs([0, 0, 1], [0, 1, 0]) == model.predict(X)).all())
+        True
+        """
+        from bitfm.retrieval._half import pair_blocks
+
+        check_is_fitted(self)
+        return self.predict(pair_blocks(self, users, items, block))
 
     def to_float(self) -> FM:
         """Return an `FM` with the same predictions: its factors are gain × code."""

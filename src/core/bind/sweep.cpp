@@ -1,44 +1,13 @@
 // The design, the trainer and the scores, for float32 and float64.
 #include "base/error.hpp"
 #include "bind/bind.hpp"
+#include "bind/design.hpp"
 #include "sweep/score.hpp"
 #include "sweep/trainer.hpp"
 
 namespace bitfm {
 
 namespace {
-
-// Keeps the Python arrays alive that the design only borrows.
-template <class Real>
-struct BoundDesign {
-    Design<Real> design;
-    std::vector<nb::object> arrays;
-    bool frozen = false;  // a trainer or a prediction relies on it
-
-    void add_block(int64_t n_rows, Array1<const int32_t> rows) {
-        require(!frozen, "the design is in use and cannot grow any more");
-        arrays.push_back(nb::cast(rows));
-        design.add_block(n_rows, span_of(rows));
-    }
-    void add_identity(int64_t n_columns) {
-        require(!frozen, "the design is in use and cannot grow any more");
-        Field<Real> field;
-        field.n_columns = n_columns;
-        field.identity = true;
-        design.add_field(field);
-    }
-    void add_table(int64_t n_columns, Array1<const int64_t> indptr, Array1<const int32_t> indices,
-                   Array1<const Real> values) {
-        require(!frozen, "the design is in use and cannot grow any more");
-        Field<Real> field;
-        field.n_columns = n_columns;
-        field.indptr = span_of(indptr);
-        field.indices = span_of(indices);
-        field.values = span_of(values);
-        arrays.insert(arrays.end(), {nb::cast(indptr), nb::cast(indices), nb::cast(values)});
-        design.add_field(field);
-    }
-};
 
 template <class Real>
 auto predict(BoundDesign<Real>& bound, double bias, std::span<const Real> weights, const FactorView& factors,

@@ -30,6 +30,8 @@ namespace {
 #include "kernels/flips.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/normal.hpp"
+#include "kernels/products.hpp"
+#include "kernels/scan.hpp"
 #include "kernels/sgd.hpp"
 #include "kernels/sweep.hpp"
 }  // namespace
@@ -37,8 +39,21 @@ namespace {
 
 const Kernels* BITFM_JOIN(kernels_, BITFM_ISA)() {
     using namespace BITFM_ISA;
-    static const Kernels table{sweep_kernels<float>(), sweep_kernels<double>(), {update_rows}, sgd<float>, sgd<double>,
-                               anchor_columns,         anchor_feature,          add_gram,      map_rows,   fill_pairs};
+    static const Kernels table{
+        sweep_kernels<float>(),
+        sweep_kernels<double>(),
+        {update_rows},
+        sgd<float>,
+        sgd<double>,
+        anchor_columns,
+        anchor_feature,
+        add_gram,
+        map_rows,
+        scan_codes,
+        scan_vectors,
+        above,
+        fill_pairs,
+    };
     return &table;
 }
 

@@ -170,6 +170,62 @@ struct SgdInput {
     bool cross;
 };
 
+// A catalogue of codes, in chunks of 64 items: byte j of the 64 codes side by side.
+constexpr int kChunkItems = 64;
+
+struct CodeChunks {
+    int bytes;              // of a code
+    const uint8_t* codes;   // [chunk][byte][item]
+    const uint64_t* alive;  // which items count
+    // What the items of a chunk reach at best: its largest bias, and one over its largest and smallest gain.
+    const float* bias;
+    const float* inverse_most;
+    const float* inverse_least;
+};
+
+// Queries that share a pass over the chunks. An item whose code costs c steps scores no more than
+// bias + gain · (reach − c) / inverse_step.
+constexpr int kTile = 8;
+constexpr int kMostCost = 127;             // of half a byte
+constexpr int kNoHit = -1, kAllHit = 255;  // limits beyond which nothing needs to be counted
+
+struct QueryTile {
+    int n;                  // of kTile; the others want inf
+    int most;               // the limit of those that have none: kAllHit, or 254 if no item costs more
+    const uint8_t* tables;  // [query][half byte of a code][16]: steps
+    float wanted[kTile];    // the score to reach
+    float reach[kTile];
+    float inverse_step[kTile];
+    // What the scan found. A hit has left what its cost falls short of limit + 1, unless the limit is kAllHit.
+    int32_t limits[kTile];
+    uint64_t hits[kTile];
+    alignas(64) uint8_t left[kTile][kChunkItems];
+};
+
+// A catalogue of vectors, in chunks of 64 items: their leading dimensions as whole numbers, a pair of them side by
+// side.
+struct VectorChunks {
+    int pairs;              // of dimensions
+    const int8_t* values;   // [chunk][pair][item][2]
+    const int16_t* start;   // [chunk][item]: -kOffset Σ values
+    const uint64_t* alive;  // which items count
+    // Of a chunk: the largest bias; one over what a whole number stands for; the largest length of what is kept, of
+    // what rounding it has lost, and of the dimensions that are left out.
+    const float *bias, *inverse_step, *length, *error, *rest;
+};
+
+constexpr int kOffset = 64;            // queries are from 0 to 2 kOffset
+constexpr float kMostGoal = 32766;     // no product reaches it
+constexpr float kGoalSlack = 0.0625f;  // what single-precision arithmetic may lose in a goal, and more
+
+struct VectorTile {
+    int n;
+    const uint32_t* values;                                               // [query][pair]: two bytes, twice
+    float wanted[kTile];                                                  // the score to reach
+    float inverse_step[kTile], length[kTile], error[kTile], rest[kTile];  // as of chunks
+    uint64_t hits[kTile];                                                 // what the scan found
+};
+
 struct Kernels {
     SweepKernels<float> sweep32;
     SweepKernels<double> sweep64;
@@ -187,6 +243,12 @@ struct Kernels {
     // For the D-step: gram += Σ row row' (lower part), and out = rows · transform; width is a multiple of 8.
     void (*add_gram)(const double* rows, int n, int width, double* gram);
     void (*map_rows)(const double* rows, int n, int width, const double* transform, double* out);
+
+    // The first chunk of [begin, end) with an item that may reach what a query wants, or end; `hits` tells which.
+    int64_t (*scan_codes)(const CodeChunks&, QueryTile&, int64_t begin, int64_t end);
+    int64_t (*scan_vectors)(const VectorChunks&, VectorTile&, int64_t begin, int64_t end);
+    // Of 64 bytes, which exceed `least`.
+    uint64_t (*above)(const uint8_t* bytes, uint8_t least);
 
     // Standard normal numbers, two at each of the places first, first + 2, …
     void (*fill_pairs)(uint64_t seed, uint64_t first, int64_t n_pairs, float* out);

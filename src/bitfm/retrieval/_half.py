@@ -1,0 +1,172 @@
+"""One half of a model: what rows of its users, or of its items, amount to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm import _core
+from bitfm.data._tables import Table, check_rows
+from bitfm.data.blocks import Block, Blocks
+from bitfm.models._delegate import unpack_codes
+from bitfm.models._native import make_design
+from bitfm.models.discrete import DiscreteFM
+
+__all__ = ["Half", "Rows", "halves", "pair_blocks"]
+
+_SEVERAL = -2
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A score is a user's constant, an item's constant and the product of their vectors.
+
+    A row with a single feature, or none, has a code and a gain for a vector.
+    """
+
+    constants: npt.NDArray[np.float64]
+    coded: npt.NDArray[np.bool_]  # which rows have a single feature
+    codes: npt.NDArray[np.uint8]  # of these
+    gains: npt.NDArray[np.float32]
+    vectors: npt.NDArray[np.float32]  # of the others
+
+    def __len__(self) -> int:
+        return len(self.constants)
+
+    @property
+    def all_coded(self) -> bool:
+        """Whether every row has a code."""
+        return len(self.codes) == len(self.constants)
+
+    def as_vectors(self) -> npt.NDArray[np.float32]:
+        """Return the vectors of all rows."""
+        vectors = np.empty((len(self), self.codes.shape[1] * 8), np.float32)
+        vectors[self.coded] = unpack_codes(self.codes) * self.gains[:, None]
+        vectors[~self.coded] = self.vectors
+        return vectors
+
+
+class Half:
+    """Some of a model's blocks, with the part of its parameters that belongs to them."""
+
+    def __init__(self, model: DiscreteFM, names: tuple[str, ...], bias: float) -> None:
+        fields = [field for field in model.fields_ if field.block in names]
+        self.names = names
+        self.sizes = {name: [f.size for f in fields if f.block == name] for name in names}
+        self.bias = bias
+        self.cross = model.interactions_ == "cross"
+        spans = [slice(field.start, field.stop) for field in fields]
+        if all(a.stop == b.start for a, b in pairwise(spans)):
+            spans = [slice(spans[0].start, spans[-1].stop)]
+        self.codes: npt.NDArray[np.uint8] = _parts(model.codes_, spans)
+        self.gains: npt.NDArray[np.float32] = _parts(model.gains_, spans)
+        self.weights = _parts(model.weights_, spans)
+
+    @property
+    def bare(self) -> bool:
+        """Whether a row can be told by a number alone: one field."""
+        return len(self.names) == 1 and len(self.sizes[self.names[0]]) == 1
+
+    def blocks(self, what: str, given: Any) -> Blocks:
+        """Check rows given as Blocks, as a Block if there is but one, or as numbers of bare ids."""
+        if isinstance(given, Block):
+            if len(self.names) > 1:
+                raise ValueError(
+                    f"{what}: the model has the blocks {_listed(self.names)}; give Blocks with all of them."
+                )
+            given = Blocks(**{self.names[0]: given})
+        if not isinstance(given, Blocks):
+            raise TypeError(f"{what}: expected Blocks, a Block or row numbers, got {type(given).__name__}.")
+        if set(given.blocks) != set(self.names):
+            raise ValueError(f"{what}: expected the blocks {_listed(self.names)}, got {_listed(given.blocks)}.")
+        blocks = Blocks(**{name: given.blocks[name] for name in self.names})
+        for name, block in blocks.blocks.items():
+            sizes = [table.n_columns for table in block.tables.values()]
+            if sizes != self.sizes[name]:
+                raise ValueError(
+                    f"{what}: the fields of {name} have {sizes} columns, but the model's have {self.sizes[name]}."
+                )
+        return blocks
+
+    def as_blocks(self, what: str, given: Any) -> Blocks:
+        """Return rows, which may be numbers of bare ids, as blocks."""
+        if isinstance(given, Block | Blocks):
+            return self.blocks(what, given)
+        ids = self._ids(what, given)
+        return self.blocks(what, Block(ids, {"id": Table.eye(len(self.gains))}))
+
+    def rows(self, what: str, given: Any, n_threads: int) -> Rows:
+        """Return what the rows amount to."""
+        if isinstance(given, Block | Blocks):
+            return self._rows_of_blocks(self.blocks(what, given), n_threads)
+        ids = self._ids(what, given)
+        return Rows(
+            np.asarray(self.weights[ids], np.float64) + self.bias,
+            np.ones(len(ids), bool),
+            self.codes[ids],
+            self.gains[ids],
+            np.zeros((0, self.codes.shape[1] * 8), np.float32),
+        )
+
+    def _ids(self, what: str, given: Any) -> npt.NDArray[np.int32]:
+        if not self.bare:
+            fields = _listed(f"{name} with {len(sizes)} fields" for name, sizes in self.sizes.items())
+            raise TypeError(
+                f"{what}: the model has {fields}, so numbers do not tell; give a Block, or Blocks, of rows."
+            )
+        return check_rows(what, np.atleast_1d(given), len(self.gains))
+
+    def _rows_of_blocks(self, blocks: Blocks, n_threads: int) -> Rows:
+        dtype = blocks.dtype
+        design: Any = make_design(blocks, dtype)
+        weights = np.ascontiguousarray(self.weights, dtype)
+        constants = _core.predict_codes(design, self.bias, weights, self.codes, self.gains, self.cross, n_threads)
+        features, amounts = _core.single_features(design, self.gains, n_threads)
+        coded = features != _SEVERAL
+        codes = np.array(self.codes[np.maximum(features[coded], 0)])
+        codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
+        several = blocks[~coded]
+        vectors = _core.side_vectors(make_design(several, dtype), self.codes, self.gains, n_threads)
+        return Rows(
+            np.asarray(constants, np.float64),
+            coded,
+            codes,
+            np.abs(amounts[coded]),
+            vectors.reshape(len(several), -1) if len(several) else np.zeros((0, self.codes.shape[1] * 8), np.float32),
+        )
+
+
+def halves(model: DiscreteFM, block: str | None) -> tuple[Half, Half]:
+    """Return the users' half of a model, context included, and the items', by default ``"item"`` or the last block."""
+    names = list(dict.fromkeys(field.block for field in model.fields_))
+    if block is None:
+        block = "item" if "item" in names else names[-1]
+    if block not in names:
+        raise ValueError(f"block: the model has no block {block!r}, but {_listed(names)}.")
+    if len(names) < 2:
+        raise ValueError(
+            "the model was fitted on a single block, so users and items cannot be told apart; fit on Blocks, or give "
+            "fields= with a plain matrix."
+        )
+    users = Half(model, tuple(name for name in names if name != block), float(model.bias_))
+    return users, Half(model, (block,), 0.0)
+
+
+def pair_blocks(model: DiscreteFM, users: Any, items: Any, block: str | None) -> Blocks:
+    """Put users and items together in the model's order."""
+    of_users, of_items = halves(model, block)
+    given = of_users.as_blocks("users", users).blocks | of_items.as_blocks("items", items).blocks
+    return Blocks(**{name: given[name] for name in dict.fromkeys(field.block for field in model.fields_)})
+
+
+def _parts(array: npt.NDArray[Any], spans: list[slice]) -> npt.NDArray[Any]:
+    """Return the parts of an array, as a view, even into a file, if it is one part."""
+    return array[spans[0]] if len(spans) == 1 else np.concatenate([array[span] for span in spans])
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(names)

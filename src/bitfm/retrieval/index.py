@@ -1,0 +1,181 @@
+"""Exact top-N: the best items of a catalogue for many queries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.models._base import check_whole, thread_count
+from bitfm.retrieval._half import halves
+from bitfm.retrieval._selection import excluded_of, positions_of
+from bitfm.retrieval._shelf import CodeShelf, Found, Items, Mask, Shelf, VectorShelf, count
+
+if TYPE_CHECKING:
+    from bitfm.models.discrete import DiscreteFM
+
+__all__ = ["Index"]
+
+_PAIRS_A_THREAD = 4_000_000  # below, starting a thread costs more than it saves
+
+
+class Index:
+    """A catalogue of items, laid out to find the best for a user; made by `DiscreteFM.index`.
+
+    Items have positions, counted from 0 in the order in which they were given. The result of a search is that of
+    scoring every item and sorting, ties by lowest position, at any number of threads.
+
+    Searching is safe from any number of threads, also while another thread adds or removes items: a search sees the
+    catalogue as it was when the search began.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from bitfm import Block, Blocks, DiscreteFM
+    >>> from bitfm.data import make_bookshop
+    >>> shop = make_bookshop(200, 100, 4000)
+    >>> rows = {name: block.rows for name, block in shop.blocks().blocks.items()}
+    >>> readers, books = Block(rows["reader"], {"id": sp.identity(200)}), Block(rows["book"], {"id": sp.identity(100)})
+    >>> model = DiscreteFM(bits=32).fit(Blocks(user=readers, item=books), shop.ratings["rating"])
+    >>> index = model.index()
+    >>> positions, scores = index.search([0, 1, 2], n=5)
+    >>> positions.shape, scores.shape
+    ((3, 5), (3, 5))
+    """
+
+    def __init__(self, model: DiscreteFM, items: Any = None, block: str | None = None) -> None:
+        self.model = model
+        self._users, self._items = halves(model, block)
+        gains = self._users.gains[self._users.gains > 0]
+        self._user_length = float(np.median(gains) * np.sqrt(model.bits)) if len(gains) else 0.0
+        self._writing = threading.Lock()
+        self._shelves: tuple[Shelf, ...] = ()
+        self._n_positions = 0
+        self.add(np.arange(len(self._items.gains)) if items is None else items)
+
+    def __len__(self) -> int:
+        return sum(shelf.n_items for shelf in self._shelves)
+
+    def __repr__(self) -> str:
+        return f"Index({len(self)} items of {self.model.bits} bits)"
+
+    def search(
+        self,
+        users: Any,
+        n: int = 10,
+        *,
+        exclude: Any = None,
+        allow: npt.ArrayLike | None = None,
+        deny: npt.ArrayLike | None = None,
+        n_jobs: int | None = -1,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return the best n items for each query.
+
+        Parameters
+        ----------
+        users : Blocks, Block or array of int
+            The queries, one an interaction: the blocks of the model other than the items', context included. Where
+            these are bare ids, their numbers will do.
+        n : int, default 10
+            How many; if fewer items are left, as many as there are.
+        exclude : sparse matrix, queries × positions, optional
+            Items not to return for a query, such as those the user has seen: every entry counts, whatever its value.
+        allow, deny : array of positions, or of bool for every position, optional
+            Items to choose from, and items to leave out, for all queries.
+        n_jobs : int, default -1
+            Threads; -1 is all. The result does not depend on it.
+
+        Returns
+        -------
+        positions : array of int64, queries × n, best first
+            -1 where a query has fewer than n items left.
+        scores : array of float32, queries × n
+            The model's scores; -inf where there is no item.
+        """
+        n = check_whole("n", n, 0)
+        threads = thread_count(n_jobs)
+        shelves, n_positions = self._shelves, self._n_positions
+        rows = self._users.rows("users", users, threads)
+        excluded = excluded_of(exclude, len(rows), n_positions)
+        allowed = None if allow is None else positions_of("allow", allow, n_positions)
+        denied = None if deny is None else positions_of("deny", deny, n_positions)
+        masks = [_mask(shelf, allowed, denied) for shelf in shelves]
+        n = min(n, sum(left for _, left in masks))
+        found = [
+            shelf.search(mask, rows, excluded, min(n, left), min(threads, 1 + len(rows) * left // _PAIRS_A_THREAD))
+            for shelf, (mask, left) in zip(shelves, masks, strict=True)
+        ]
+        return found[0] if len(found) == 1 else _merge(found, n)
+
+    def add(self, items: Any) -> npt.NDArray[np.int64]:
+        """Add items, and return their positions.
+
+        Parameters
+        ----------
+        items : Block, or array of int where items are bare ids
+            One item an interaction.
+        """
+        with self._writing:
+            rows = self._items.rows("items", items, thread_count(-1))
+            positions = np.arange(self._n_positions, self._n_positions + len(rows))
+            self._put(Items.of(rows, positions), self._shelves)
+        return positions
+
+    def remove(self, positions: npt.ArrayLike) -> None:
+        """Take items out. Their positions are not given to others."""
+        with self._writing:
+            gone = positions_of("positions", positions, self._n_positions)
+            self._shelves = tuple(shelf.without(gone) for shelf in self._shelves)
+
+    def change(self, positions: npt.ArrayLike, items: Any) -> None:
+        """Give items other features; each keeps its position. What was removed comes back.
+
+        Parameters
+        ----------
+        positions : array of int
+        items : Block, or array of int where items are bare ids
+            One item a position.
+        """
+        with self._writing:
+            where = positions_of("positions", positions, self._n_positions)
+            rows = self._items.rows("items", items, thread_count(-1))
+            if len(where) != len(rows) or len(np.unique(where)) < len(where):
+                raise ValueError(
+                    f"change: expected one item a position, each position once; got {len(where)} positions "
+                    f"({len(np.unique(where))} different) and {len(rows)} items."
+                )
+            self._put(Items.of(rows, where), tuple(shelf.without(where) for shelf in self._shelves))
+
+    def _put(self, items: Items, shelves: tuple[Shelf, ...]) -> None:
+        """Put items on a shelf of their own, together with those of shelves that are not much larger.
+
+        So there are few shelves, and an item is moved seldom.
+        """
+        kind = CodeShelf if len(items.codes) == len(items) else VectorShelf
+        kept = list(shelves)
+        while kept and type(kept[-1]) is kind and kept[-1].n_items <= 2 * len(items):
+            items = Items.together([kept.pop().items(), items])
+        kept.append(kind.of(items, self._user_length))
+        self._shelves = tuple(kept)
+        self._n_positions = max(self._n_positions, int(items.positions.max(initial=-1)) + 1)
+
+
+def _mask(shelf: Shelf, allowed: Any, denied: Any) -> tuple[Mask, int]:
+    """Return the places to search and their number."""
+    if allowed is None and denied is None:
+        return shelf.alive, shelf.n_items
+    mask = shelf.alive if allowed is None else shelf.alive & shelf.mask(allowed)
+    if denied is not None:
+        mask = mask & ~shelf.mask(denied)
+    return mask, count(mask)
+
+
+def _merge(found: Sequence[Found], n: int) -> Found:
+    """Return the best n of what each shelf has found."""
+    positions = np.concatenate([p for p, _ in found], axis=1)
+    scores = np.concatenate([s for _, s in found], axis=1)
+    order = np.lexsort((positions, -scores), axis=1)[:, :n]
+    return np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)

@@ -1,0 +1,158 @@
+// The exact best items of a catalogue for many queries: what all kinds of catalogues share.
+//
+// A query scores an item constant + (bias + interaction), in double precision, rounded to a float once. A catalogue's
+// scan only leaves out what cannot be among the best, so the result is that of scoring everything and sorting, ties by
+// lowest position, whatever the number of threads and the instruction set.
+//
+// A Path knows one kind of catalogue and one kind of query. It has
+//     Items, Queries
+//     Path(items, queries)
+//     start(first_query, n)              n queries to search for together, from a first one on
+//     scan(kernels, begin, end)          the first chunk of a range with hits, or end
+//     hits(lane)                         ... and which items of it may reach what a query wants
+//     within_reach(kernels, lane, chunk, can_win)   ... of these, those that still may win
+//     score(lane, place)                 bias + interaction
+//     want(lane, score)                  leave out what scores less
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "base/isa.hpp"
+#include "base/parallel.hpp"
+#include "topn/queries.hpp"
+#include "topn/top.hpp"
+
+namespace bitfm {
+
+template <class Path>
+class TileSearch {
+  public:
+    TileSearch(const typename Path::Items& items, const typename Path::Queries& queries, const Exclusions& excluded,
+               int64_t n)
+        : items_(items),
+          excluded_(excluded),
+          path_(items, queries),
+          constants_(queries.constants),
+          best_(kTile, Top(n)) {}
+
+    void start(int64_t first, int n) {
+        first_ = first;
+        n_ = n;
+        for (Top& best : best_) best.clear();
+        path_.start(first, n);
+    }
+
+    // `poll` is called now and then.
+    template <class Poll>
+    void scan(int64_t begin, int64_t end, Poll&& poll) {
+        const Kernels& kernels = *isa().kernels;
+        while (begin < end) {
+            const int64_t stop = std::min(end, begin + kPollChunks);
+            for (int64_t at = begin; (at = path_.scan(kernels, at, stop)) < stop; ++at)
+                for (int lane = 0; lane < n_; ++lane)
+                    if (const uint64_t hits = path_.hits(lane) & items_.alive[at]) take(kernels, lane, at, hits);
+            begin = stop;
+            poll();
+        }
+    }
+
+    std::span<const RankKey> best(int lane) { return best_[lane].sorted(); }
+
+  private:
+    static constexpr int64_t kPollChunks = 65536;
+    static constexpr double kSlack = 0x1p-21;  // what a path's single-precision arithmetic may lose, and more
+
+    void take(const Kernels& kernels, int lane, int64_t chunk, uint64_t hits) {
+        Top& best = best_[lane];
+        if (best.full()) {
+            const RankKey worst = best.worst();
+            hits &= path_.within_reach(kernels, lane, chunk, [&](double at_best) {
+                return rank_key(rounded(lane, at_best), items_.chunk_first[chunk]) > worst;
+            });
+        }
+        bool changed = false;
+        for (; hits; hits &= hits - 1) {
+            const int64_t place = chunk * kChunkItems + std::countr_zero(hits);
+            const int32_t position = items_.position[place];
+            const RankKey key = rank_key(rounded(lane, path_.score(lane, place)), position);
+            if (key <= best.worst() || excluded_.hold(first_ + lane, position)) continue;
+            best.push(key);
+            changed = true;
+        }
+        if (!changed || !best.full()) return;
+        const double reached = score_of(best.worst()), constant = constants_[first_ + lane];
+        if (!std::isfinite(reached)) return;  // there is nothing to compare with
+        const double slack = kSlack * (std::abs(reached) + std::abs(constant)) + std::numeric_limits<float>::min();
+        path_.want(lane, static_cast<float>(reached - constant - slack));
+    }
+
+    float rounded(int lane, double of_item) const { return static_cast<float>(constants_[first_ + lane] + of_item); }
+
+    const typename Path::Items& items_;
+    const Exclusions& excluded_;
+    Path path_;
+    std::span<const double> constants_;
+    std::vector<Top> best_;
+    int64_t first_ = 0;
+    int n_ = 0;
+};
+
+inline void write_found(std::span<const RankKey> keys, int64_t query, const Found& found) {
+    int64_t* position = found.position.data() + query * found.n;
+    float* score = found.score.data() + query * found.n;
+    for (int64_t i = 0; i < found.n; ++i) {
+        const bool there = i < static_cast<int64_t>(keys.size());
+        position[i] = there ? position_of(keys[i]) : -1;
+        score[i] = there ? score_of(keys[i]) : -std::numeric_limits<float>::infinity();
+    }
+}
+
+// A task is a tile of queries against a shard of the catalogue: one shard, unless there are fewer tiles than threads.
+template <class Path>
+void search(Team& team, const typename Path::Items& items, const typename Path::Queries& queries,
+            const Exclusions& excluded, const Found& found) {
+    constexpr int64_t kShardChunks = 4096, kManyFound = 100000;
+    const auto n_queries = static_cast<int64_t>(queries.constants.size());
+    items.check();
+    queries.check(items.width());
+    excluded.check(n_queries);
+    found.check(n_queries);
+    if (found.n == 0 || n_queries == 0) return;
+
+    const int64_t width = found.n <= kManyFound ? kTile : 1;  // each query of a tile keeps what it has found
+    const int64_t n_tiles = (n_queries + width - 1) / width, n_chunks = items.n_chunks();
+    const int64_t n_shards = std::clamp<int64_t>(n_tiles < team.size() ? n_chunks / kShardChunks : 1, 1, team.size());
+    std::vector<std::vector<RankKey>> parts(static_cast<size_t>(n_shards > 1 ? n_queries * n_shards : 0));
+    std::vector<std::unique_ptr<TileSearch<Path>>> searches(static_cast<size_t>(team.size()));
+    team.run(n_tiles * n_shards, 1, [&](int64_t task, int64_t, int thread) {
+        auto& search = searches[static_cast<size_t>(thread)];
+        if (!search) search = std::make_unique<TileSearch<Path>>(items, queries, excluded, found.n);
+        const int64_t first = task / n_shards * width, shard = task % n_shards;
+        const int n = static_cast<int>(std::min(width, n_queries - first));
+        search->start(first, n);
+        search->scan(n_chunks * shard / n_shards, n_chunks * (shard + 1) / n_shards, [&] {
+            if (thread == 0) team.poll();
+        });
+        for (int lane = 0; lane < n; ++lane) {
+            const auto keys = search->best(lane);
+            if (n_shards == 1)
+                write_found(keys, first + lane, found);
+            else
+                parts[static_cast<size_t>((first + lane) * n_shards + shard)].assign(keys.begin(), keys.end());
+        }
+    });
+    if (n_shards == 1) return;
+    for (int64_t query = 0; query < n_queries; ++query) {
+        Top best(found.n);
+        for (int64_t shard = 0; shard < n_shards; ++shard)
+            for (RankKey key : parts[static_cast<size_t>(query * n_shards + shard)]) best.push(key);
+        write_found(best.sorted(), query, found);
+    }
+}
+
+}  // namespace bitfm

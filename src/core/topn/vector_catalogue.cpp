@@ -1,0 +1,134 @@
+#include "topn/vector_catalogue.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "topn/chunks.hpp"
+
+namespace bitfm {
+
+namespace {
+
+constexpr int kMostDimensions = 1 << 14;
+constexpr double kMore = 1 + 0x1p-20;  // bounds are rounded up by so much
+constexpr double kLongest = 175;       // of an item in whole numbers; a query's is 185: products stay below 2^15
+constexpr double kTurnError = 1e-9;    // what turning a vector may lose of its length
+
+double length_of(std::span<const double> v) {
+    double sum = 0;
+    for (double x : v) sum += x * x;
+    return std::sqrt(sum);
+}
+
+float bound(double x) {
+    return static_cast<float>(x * kMore);
+}
+
+}  // namespace
+
+template <class Whole8, class Whole16, class Word, class Whole, class Real>
+void VectorCatalogueArrays<Whole8, Whole16, Word, Whole, Real>::check() const {
+    const auto chunks = alive.size();
+    const auto fits = [&](const char* name, size_t size, size_t wanted) {
+        require(size == wanted, std::string("catalogue: ") + name + " has " + std::to_string(size) +
+                                    " entries, expected " + std::to_string(wanted));
+    };
+    require(dimensions >= 1 && dimensions <= kMostDimensions,
+            "catalogue: vectors must have 1 to " + std::to_string(kMostDimensions) + " dimensions");
+    require(turn.size() % static_cast<size_t>(dimensions) == 0 && leading() >= 2 && leading() % 2 == 0 &&
+                leading() <= dimensions + 1,
+            "catalogue: the leading dimensions must be an even number, at most one more than all");
+    require(chunks < (size_t(1) << 25), "catalogue: at most 2^31 items");
+    fits("values", values.size(), chunks * kChunkItems * static_cast<size_t>(leading()));
+    fits("start", start.size(), chunks * kChunkItems);
+    fits("position", position.size(), chunks * kChunkItems);
+    fits("bias", bias.size(), chunks * kChunkItems);
+    fits("vectors", vectors.size(), chunks * kChunkItems * static_cast<size_t>(dimensions));
+    fits("chunk_bias", chunk_bias.size(), chunks);
+    fits("inverse_step", inverse_step.size(), chunks);
+    fits("length", length.size(), chunks);
+    fits("error", error.size(), chunks);
+    fits("rest", rest.size(), chunks);
+    fits("chunk_first", chunk_first.size(), chunks);
+}
+template struct VectorCatalogueArrays<const int8_t, const int16_t, const uint64_t, const int32_t, const float>;
+template struct VectorCatalogueArrays<int8_t, int16_t, uint64_t, int32_t, float>;
+
+double turn_vector(std::span<const double> turn, std::span<const float> vector, std::span<double> out) {
+    std::fill(out.begin(), out.end(), 0.0);
+    double all = 0, kept = 0;
+    for (size_t i = 0; i < vector.size(); ++i) {
+        const auto x = static_cast<double>(vector[i]);
+        all += x * x;
+        for (size_t t = 0; t < out.size(); ++t) out[t] += x * turn[i * out.size() + t];
+    }
+    for (double x : out) kept += x * x;
+    return std::sqrt(std::max(all - kept, 0.0)) + kTurnError * std::sqrt(all);
+}
+
+void arrange(std::span<const float> vectors, std::span<const float> biases, std::span<const int32_t> positions,
+             double weight, const NewVectorCatalogue& out) {
+    out.check();
+    const auto width = static_cast<size_t>(out.dimensions), lead = static_cast<size_t>(out.leading());
+    const size_t n = biases.size();
+    require(vectors.size() == n * width, "one vector an item is needed");
+    require(std::all_of(vectors.begin(), vectors.end(), [](float x) { return std::isfinite(x); }),
+            "vectors must be finite numbers");
+    std::vector<double> turned(n * lead), rests(n);
+    std::vector<float> lengths(n);
+    for (size_t i = 0; i < n; ++i) {
+        const std::span to = std::span(turned).subspan(i * lead, lead);
+        rests[i] = turn_vector(out.turn, vectors.subspan(i * width, width), to);
+        lengths[i] = bound(std::hypot(length_of(to), rests[i]));
+    }
+    const std::vector<Chunk> chunks = make_chunks(biases, lengths, positions, weight);
+    require(out.alive.size() == chunks.size(), "catalogue: room for " + std::to_string(out.alive.size()) +
+                                                   " chunks, expected " + std::to_string(chunks.size()));
+    std::fill(out.values.begin(), out.values.end(), int8_t(0));
+    std::fill(out.start.begin(), out.start.end(), int16_t(0));
+    std::fill(out.position.begin(), out.position.end(), -1);
+    std::fill(out.bias.begin(), out.bias.end(), 0.0f);
+    std::fill(out.vectors.begin(), out.vectors.end(), 0.0f);
+    for (size_t c = 0; c < chunks.size(); ++c) {
+        const Chunk& chunk = chunks[c];
+        double longest = 0, largest = 0, rest = 0, lost = 0;
+        for (int32_t item : chunk.items) {
+            const std::span v = std::span(turned).subspan(static_cast<size_t>(item) * lead, lead);
+            longest = std::max(longest, length_of(v));
+            for (double x : v) largest = std::max(largest, std::abs(x));
+            rest = std::max(rest, rests[static_cast<size_t>(item)]);
+        }
+        const double half_steps = 0.5 * std::sqrt(static_cast<double>(lead));  // that rounding may add to a length
+        const double least = 1e-30;  // shorter ones are as good as nothing, and their inverse is a number
+        const double step = std::max({longest / (kLongest - half_steps), largest / 127, least});
+        for (size_t i = 0; i < chunk.items.size(); ++i) {
+            const auto item = static_cast<size_t>(chunk.items[i]);
+            const size_t place = c * kChunkItems + i;
+            double error = 0;
+            int sum = 0;
+            for (size_t t = 0; t < lead; ++t) {
+                const double x = turned[item * lead + t], whole = std::nearbyint(x / step);
+                error += (x - whole * step) * (x - whole * step);
+                sum += static_cast<int>(whole);
+                out.values[(c * lead + t / 2 * 2) * kChunkItems + 2 * i + t % 2] = static_cast<int8_t>(whole);
+            }
+            lost = std::max(lost, std::sqrt(error));
+            out.start[place] = static_cast<int16_t>(-kOffset * sum);
+            out.position[place] = positions[item];
+            out.bias[place] = biases[item];
+            std::copy_n(vectors.data() + item * width, width, out.vectors.data() + place * width);
+        }
+        out.alive[c] = first_bits(chunk.items.size());
+        out.chunk_bias[c] = chunk.bias;
+        out.inverse_step[c] = static_cast<float>(1 / step);
+        out.length[c] = bound(longest);
+        out.error[c] = bound(lost);
+        out.rest[c] = bound(rest);
+        out.chunk_first[c] = chunk.first;
+    }
+}
+
+}  // namespace bitfm

@@ -1,0 +1,75 @@
+#include "topn/vector_path.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace bitfm {
+
+namespace {
+
+constexpr double kMore = 1 + 0x1p-20;  // bounds are rounded up by so much
+constexpr double kLongest = 185;       // of a query in whole numbers; see the catalogue's
+constexpr double kLeast = 1e-30;       // a shorter step is of no use, and its inverse no number
+
+}  // namespace
+
+VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
+    : items_(items),
+      queries_(queries),
+      chunks_{items.leading() / 2, items.values.data(),     items.start.data(),
+              items.alive.data(),  items.chunk_bias.data(), items.inverse_step.data(),
+              items.length.data(), items.error.data(),      items.rest.data()},
+      values_(static_cast<size_t>(kTile * items.leading() / 2)),
+      turned_(static_cast<size_t>(items.leading())) {
+    tile_.values = values_.data();
+}
+
+void VectorPath::start(int64_t first, int n) {
+    tile_.n = n;
+    for (int lane = 0; lane < n; ++lane) {
+        tile_.wanted[lane] = -std::numeric_limits<float>::infinity();
+        prepare(lane, queries_.vectors.subspan(static_cast<size_t>((first + lane) * items_.width()),
+                                               static_cast<size_t>(items_.width())));
+    }
+}
+
+void VectorPath::prepare(int lane, std::span<const float> vector) {
+    vector_[lane] = vector.data();
+    const double rest = turn_vector(items_.turn, vector, turned_);
+    double squares = 0, largest = 0, lost = 0, kept = 0;
+    for (double x : turned_) {
+        squares += x * x;
+        largest = std::max(largest, std::abs(x));
+    }
+    const double half_steps = 0.5 * std::sqrt(static_cast<double>(turned_.size()));
+    const double step = std::max({std::sqrt(squares) / (kLongest - half_steps), largest / kOffset, kLeast});
+    uint32_t* values = values_.data() + static_cast<size_t>(lane) * turned_.size() / 2;
+    for (size_t t = 0; t < turned_.size(); ++t) {
+        const double whole = std::nearbyint(turned_[t] / step);
+        kept += whole * step * whole * step;
+        lost += (turned_[t] - whole * step) * (turned_[t] - whole * step);
+        const auto byte = static_cast<uint32_t>(static_cast<int>(whole) + kOffset);
+        if (t % 2 == 0)
+            values[t / 2] = byte | byte << 16;
+        else
+            values[t / 2] |= byte << 8 | byte << 24;
+    }
+    tile_.inverse_step[lane] = static_cast<float>(1 / step);
+    tile_.length[lane] = static_cast<float>(std::sqrt(kept) * kMore);
+    tile_.error[lane] = static_cast<float>(std::sqrt(lost) * kMore);
+    tile_.rest[lane] = static_cast<float>(rest * kMore);
+}
+
+double VectorPath::score(int lane, int64_t place) const {
+    const float *p = vector_[lane], *q = items_.vectors.data() + place * items_.width();
+    const int64_t width = items_.width();
+    double sum[4] = {};
+    int64_t t = 0;
+    for (; t + 4 <= width; t += 4)
+        for (int i = 0; i < 4; ++i) sum[i] += static_cast<double>(p[t + i]) * static_cast<double>(q[t + i]);
+    for (; t < width; ++t) sum[0] += static_cast<double>(p[t]) * static_cast<double>(q[t]);
+    return static_cast<double>(items_.bias[place]) + ((sum[0] + sum[2]) + (sum[1] + sum[3]));
+}
+
+}  // namespace bitfm

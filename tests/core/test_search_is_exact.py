@@ -1,0 +1,223 @@
+"""The search of a catalogue finds what scoring everything and sorting finds, with every instruction set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitfm import _core
+from bitfm.retrieval._half import Rows
+from bitfm.retrieval._shelf import CodeShelf, Items, VectorShelf
+
+NOTHING = (None, None)
+SIZES = (0, 1, 63, 64, 65, 500)
+SPREADS = {
+    "alike": lambda rng, n: np.ones(n),
+    "none": lambda rng, n: np.zeros(n),
+    "ordinary": lambda rng, n: np.abs(rng.normal(1, 0.3, n)),
+    "few": lambda rng, n: rng.integers(0, 3, n).astype(float),
+    "extreme": lambda rng, n: 10.0 ** rng.uniform(-38, 30, n),
+}
+GAINS_AND_BIASES = [*((kind, kind) for kind in SPREADS), ("alike", "none"), ("none", "alike"), ("ordinary", "extreme")]
+
+
+@pytest.fixture(autouse=True)
+def same_isa_after():
+    before = _core.isa()
+    yield
+    _core.use_isa(before)
+
+
+def signs(codes):
+    return np.unpackbits(codes, axis=1, bitorder="little").astype(np.float64) * 2 - 1
+
+
+def random_codes(rng, n, n_bytes):
+    return rng.integers(0, 256, (n, n_bytes), dtype=np.uint8)
+
+
+def code_items(codes, gains, biases):
+    vectors = np.zeros((0, codes.shape[1] * 8), np.float32)
+    return Items(biases, np.arange(len(gains), dtype=np.int32), codes, gains, vectors)
+
+
+def vector_items(vectors, biases):
+    n, width = vectors.shape
+    return Items(
+        biases, np.arange(n, dtype=np.int32), np.zeros((0, width // 8), np.uint8), np.zeros(0, np.float32), vectors
+    )
+
+
+def code_rows(codes, gains, constants):
+    return Rows(constants, np.ones(len(gains), bool), codes, gains, np.zeros((0, codes.shape[1] * 8), np.float32))
+
+
+def vector_rows(vectors, constants):
+    n, width = vectors.shape
+    return Rows(constants, np.zeros(n, bool), np.zeros((0, width // 8), np.uint8), np.zeros(0, np.float32), vectors)
+
+
+def best(scores, n):
+    """Positions and scores of a full sort: best first, ties by position."""
+    with np.errstate(over="ignore"):
+        scores = scores.astype(np.float32) + np.float32(0)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+    return order, np.take_along_axis(scores, order, 1)
+
+
+def biases_of(rng, kind, n):
+    return (SPREADS[kind](rng, n) * rng.choice([-1, 1], n)).astype(np.float32)
+
+
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("n_bytes", [1, 3, 8, 16, 31, 32, 64])
+@pytest.mark.parametrize(("gains", "biases"), GAINS_AND_BIASES)
+def test_codes_for_codes(isa, n_bytes, gains, biases):
+    _core.use_isa(isa)
+    rng = np.random.default_rng(0)
+    for size in SIZES:
+        items = code_items(
+            random_codes(rng, size, n_bytes), SPREADS[gains](rng, size).astype(np.float32), biases_of(rng, biases, size)
+        )
+        shelf = CodeShelf.of(items, 1.0)
+        for n_queries in (1, 9):
+            codes = random_codes(rng, n_queries, n_bytes)
+            own_gains = SPREADS[gains](rng, n_queries).astype(np.float32)
+            constants = rng.normal(size=n_queries)
+            amounts = own_gains.astype(float)[:, None] * items.gains.astype(float)
+            dots = signs(codes) @ signs(items.codes).T
+            scores = constants[:, None] + (items.biases.astype(float) + amounts * dots)
+            for n in {0, min(10, size), size}:
+                found = shelf.search(shelf.alive, code_rows(codes, own_gains, constants), NOTHING, n, 1)
+                for got, expected in zip(found, best(scores, n), strict=True):
+                    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("n_bytes", [1, 8, 16, 64])
+@pytest.mark.parametrize(("gains", "biases"), GAINS_AND_BIASES)
+def test_codes_for_vectors(isa, n_bytes, gains, biases):
+    _core.use_isa(isa)
+    rng = np.random.default_rng(1)
+    for size in SIZES:
+        items = code_items(
+            random_codes(rng, size, n_bytes), SPREADS[gains](rng, size).astype(np.float32), biases_of(rng, biases, size)
+        )
+        shelf = CodeShelf.of(items, 1.0)
+        # Whole numbers, whose sums are exact in any order.
+        vectors = rng.integers(-9, 10, (9, n_bytes * 8)).astype(np.float32)
+        constants = rng.normal(size=9)
+        dots = vectors.astype(float) @ signs(items.codes).T
+        scores = constants[:, None] + (items.biases.astype(float) + items.gains.astype(float) * dots)
+        for n in {min(10, size), size}:
+            found = shelf.search(shelf.alive, vector_rows(vectors, constants), NOTHING, n, 1)
+            for got, expected in zip(found, best(scores, n), strict=True):
+                np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("width", [8, 64, 512])
+@pytest.mark.parametrize("rank", [1, 6, 512])
+@pytest.mark.parametrize("biases", SPREADS)
+def test_vectors_for_vectors(isa, width, rank, biases):
+    _core.use_isa(isa)
+    rng = np.random.default_rng(2)
+    for size in SIZES:
+        # Whole numbers again; of low rank, so that the scan leaves dimensions out; some vectors occur twice.
+        factors = rng.integers(-2, 3, (size, min(rank, width)))
+        vectors = (factors @ rng.integers(-2, 3, (min(rank, width), width))).astype(np.float32)
+        vectors[size // 2 :] = vectors[: size - size // 2]
+        items = vector_items(vectors, biases_of(rng, biases, size))
+        shelf = VectorShelf.of(items, 1.0)
+        queries = rng.integers(-9, 10, (9, width)).astype(np.float32)
+        queries[0] = 0
+        constants = rng.normal(size=9)
+        scores = constants[:, None] + (items.biases.astype(float) + queries.astype(float) @ vectors.T.astype(float))
+        for n in {min(10, size), size}:
+            found = shelf.search(shelf.alive, vector_rows(queries, constants), NOTHING, n, 1)
+            for got, expected in zip(found, best(scores, n), strict=True):
+                np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-8, 1.0, 1e8, 1e18])
+def test_vectors_of_any_length(scale):
+    rng = np.random.default_rng(3)
+    lengths = 10.0 ** rng.uniform(-6, 6, 700) * scale
+    vectors = (rng.normal(size=(700, 64)) * lengths[:, None]).astype(np.float32)
+    shelf = VectorShelf.of(vector_items(vectors, np.zeros(700, np.float32)), 1.0)
+    queries = (rng.normal(size=(20, 64)) / scale).astype(np.float32)
+    _, scores = shelf.search(shelf.alive, vector_rows(queries, np.zeros(20)), NOTHING, 30, 1)
+    expected = -np.sort(-(queries.astype(float) @ vectors.T.astype(float)), axis=1)[:, :30]
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+def test_large_catalogues_and_many_threads():
+    rng = np.random.default_rng(4)
+    size = 100_000
+    items = code_items(
+        random_codes(rng, size, 8),
+        rng.normal(1, 0.1, size).astype(np.float32),
+        rng.normal(0, 4, size).astype(np.float32),
+    )
+    shelf = CodeShelf.of(items, 5.0)
+    codes, gains, constants = random_codes(rng, 70, 8), rng.normal(1, 0.1, 70).astype(np.float32), rng.normal(size=70)
+    amounts = gains.astype(float)[:, None] * items.gains.astype(float)
+    scores = constants[:, None] + (items.biases.astype(float) + amounts * (signs(codes) @ signs(items.codes).T))
+    expected = best(scores, 25)
+    for n_threads in (1, 2, 5):
+        for queries in (slice(None), slice(3, 4), slice(10, 22)):
+            rows = code_rows(codes[queries], gains[queries], constants[queries])
+            found = shelf.search(shelf.alive, rows, NOTHING, 25, n_threads)
+            for got, want in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(got, want[queries])
+
+
+def test_a_single_query_is_split_among_threads():
+    rng = np.random.default_rng(5)
+    size = 64 * 4096 * 3
+    shelf = CodeShelf.of(
+        code_items(random_codes(rng, size, 2), np.ones(size, np.float32), np.zeros(size, np.float32)), 1.0
+    )
+    rows = code_rows(random_codes(rng, 1, 2), np.ones(1, np.float32), np.zeros(1))
+    one, several = (shelf.search(shelf.alive, rows, NOTHING, 500, n_threads) for n_threads in (1, 3))
+    np.testing.assert_array_equal(one[0], several[0])
+    np.testing.assert_array_equal(one[1], several[1])
+    assert (np.diff(one[1]) <= 0).all()
+    assert len(np.unique(one[0])) == 500
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_masks_and_exclusions(data):
+    """Whatever is left out, the rest is as if there were nothing else."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    size = data.draw(st.sampled_from((0, 1, 64, 65, 300)))
+    n_queries = data.draw(st.integers(0, 12))
+    n_bytes = data.draw(st.sampled_from((1, 8)))
+    by_code = data.draw(st.booleans())
+    codes = random_codes(rng, size, n_bytes)
+    gains, biases = rng.integers(0, 3, size).astype(np.float32), rng.integers(-3, 4, size).astype(np.float32)
+    constants = rng.integers(-2, 3, n_queries).astype(float)
+    queries = rng.integers(-2, 3, (n_queries, n_bytes * 8)).astype(np.float32)
+    shelf = (
+        CodeShelf.of(code_items(codes, gains, biases), 1.0)
+        if by_code
+        else VectorShelf.of(vector_items((signs(codes) * gains[:, None]).astype(np.float32), biases), 1.0)
+    )
+    allowed = np.flatnonzero(rng.random(size) < data.draw(st.sampled_from((0.0, 0.05, 0.5, 1.0))))
+    seen = rng.random((n_queries, size)) < data.draw(st.sampled_from((0.0, 0.1, 0.9)))
+    start = np.concatenate([[0], np.cumsum(seen.sum(axis=1))]).astype(np.int64)
+    excluded = np.nonzero(seen)[1].astype(np.int32)
+    n = data.draw(st.integers(0, size))
+
+    positions, scores = shelf.search(
+        shelf.mask(allowed), vector_rows(queries, constants), (start, excluded), n, data.draw(st.integers(1, 3))
+    )
+    full = constants[:, None] + biases + (queries.astype(float) @ signs(codes).T) * gains
+    full[seen] = -np.inf
+    full[:, np.setdiff1d(np.arange(size), allowed)] = -np.inf
+    order, expected = best(full, n)
+    np.testing.assert_array_equal(scores, expected)
+    np.testing.assert_array_equal(positions, np.where(np.isinf(expected), -1, order))

@@ -1,0 +1,117 @@
+"""Catalogues check what they are given: wrong arguments raise, and numbers without sense do not crash."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bitfm import _core
+from bitfm.retrieval._shelf import CodeShelf, VectorShelf
+from spoilt import each_spoilt
+
+N, BYTES, WIDTH, QUERIES = 70, 2, 16, 3
+RNG = np.random.default_rng(0)
+CODES = {
+    "codes": RNG.integers(0, 256, (N, BYTES), dtype=np.uint8),
+    "gains": np.ones(N, np.float32),
+    "biases": np.zeros(N, np.float32),
+    "positions": np.arange(N, dtype=np.int32),
+}
+VECTORS = {
+    "vectors": RNG.normal(size=(N, WIDTH)).astype(np.float32),
+    "biases": np.zeros(N, np.float32),
+    "positions": np.arange(N, dtype=np.int32),
+    "turn": np.eye(WIDTH)[:, :8].copy(),
+}
+EXCLUDED = {"start": np.array([0, 1, 1, 3]), "excluded": np.array([5, 0, 69], np.int32)}
+BY_CODE = {
+    "codes": RNG.integers(0, 256, (QUERIES, BYTES), dtype=np.uint8),
+    "gains": np.ones(QUERIES, np.float32),
+    "constants": np.zeros(QUERIES),
+}
+BY_VECTOR = {"vectors": RNG.normal(size=(QUERIES, WIDTH)).astype(np.float32), "constants": np.zeros(QUERIES)}
+
+
+def code_arrays():
+    arrays = dict(zip(CodeShelf.names, _core.arrange_codes(**CODES, weight=1.0), strict=True))
+    return arrays.pop("alive"), arrays
+
+
+def vector_arrays():
+    arrays = dict(zip(VectorShelf.names, (*_core.arrange_vectors(**VECTORS, weight=1.0), VECTORS["turn"]), strict=True))
+    arrays["vectors"] = arrays["vectors"].reshape(-1, WIDTH)
+    return arrays.pop("alive"), arrays
+
+
+def test_what_is_arranged_is_checked():
+    each_spoilt(lambda **a: _core.arrange_codes(**a, weight=1.0), CODES, ("gains", "biases", "positions"))
+    each_spoilt(lambda **a: _core.arrange_vectors(**a, weight=1.0), VECTORS, ("vectors", "biases", "positions"))
+    for name, wrong in (("gains", -1), ("gains", np.inf), ("gains", np.nan), ("biases", np.nan), ("positions", -1)):
+        with pytest.raises(ValueError, match="must be"):
+            _core.arrange_codes(**CODES | {name: np.full_like(CODES[name], wrong)}, weight=1.0)
+    with pytest.raises(ValueError, match="finite"):
+        _core.arrange_vectors(**VECTORS | {"vectors": np.full_like(VECTORS["vectors"], np.inf)}, weight=1.0)
+    for turn in (np.eye(WIDTH)[:, :3].copy(), np.eye(WIDTH)[:, :0].copy(), np.eye(WIDTH - 1), np.zeros((0, 0))):
+        with pytest.raises(ValueError, match="catalogue"):
+            _core.arrange_vectors(**VECTORS | {"turn": turn}, weight=1.0)
+
+
+def test_a_catalogue_of_codes_is_checked():
+    alive, arrays = code_arrays()
+
+    def search(**a):
+        return _core.CodeCatalogue(BYTES, **a).search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
+
+    each_spoilt(search, arrays, arrays)
+    for n_bytes in (0, -1, 1, 65, 2**31 - 1):
+        with pytest.raises(ValueError, match="catalogue"):
+            _core.CodeCatalogue(n_bytes, **arrays).search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
+
+
+def test_a_catalogue_of_vectors_is_checked():
+    alive, arrays = vector_arrays()
+
+    def search(**a):
+        return _core.VectorCatalogue(**a).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
+
+    each_spoilt(search, arrays, arrays)
+
+
+def test_queries_are_checked():
+    alive, arrays = code_arrays()
+    catalogue = _core.CodeCatalogue(BYTES, **arrays)
+    given = {"alive": alive, **BY_CODE, **EXCLUDED}
+    each_spoilt(lambda **a: catalogue.search_codes(**a, n=5, n_threads=1), given, given)
+    given = {"alive": alive, **BY_VECTOR, **EXCLUDED}
+    each_spoilt(lambda **a: catalogue.search_vectors(**a, n=5, n_threads=1), given, given)
+    for n in (-1, 129, 2**62):
+        with pytest.raises(ValueError, match="n must be"):
+            catalogue.search_vectors(**given, n=n, n_threads=1)
+    for name, wrong in (("constants", np.nan), ("vectors", np.inf)):
+        with pytest.raises(ValueError, match="finite"):
+            catalogue.search_vectors(**given | {name: np.full_like(given[name], wrong)}, n=5, n_threads=1)
+    for start in ([0, 5, 1, 3], [1, 1, 1, 3], [0, 0, 0, 4], [0, -1, 0, 3]):
+        with pytest.raises(ValueError, match="exclude"):
+            catalogue.search_vectors(**given | {"start": np.array(start)}, n=5, n_threads=1)
+
+
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("make", [code_arrays, vector_arrays])
+def test_arrays_without_sense_do_not_crash(isa, make):
+    """A file may hold anything. The result is then anything, too, but there is one."""
+    before = _core.isa()
+    _core.use_isa(isa)
+    rng = np.random.default_rng(1)
+    alive, arrays = make()
+    for name in arrays:
+        for _ in range(10):
+            noise = np.frombuffer(rng.bytes(arrays[name].nbytes), arrays[name].dtype).reshape(arrays[name].shape)
+            spoilt = arrays | {name: noise}
+            if make is code_arrays:
+                catalogue = _core.CodeCatalogue(BYTES, **spoilt)
+                found = catalogue.search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
+                catalogue.search_vectors(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
+            else:
+                found = _core.VectorCatalogue(**spoilt).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
+            assert len(found[0]) == len(found[1]) == 5 * QUERIES
+    _core.use_isa(before)
