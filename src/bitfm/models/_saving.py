@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +24,19 @@ from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
 
+if TYPE_CHECKING:
+    from bitfm.retrieval import Index
+
 __all__ = ["load"]
 
 _KINDS: dict[str, type[FeatureModel]] = {kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM)}
 _REALS = (np.dtype(np.float32), np.dtype(np.float64))
+INDEX_PREFIX = "index."  # of the names of an index's tensors
 _OF_SAMPLES = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
 
 
-def save_model(model: FeatureModel, path: Path) -> None:
-    """Write a fitted model."""
+def save_model(model: FeatureModel, path: Path, index: Index | None = None) -> None:
+    """Write a fitted model, and an index of it."""
     check_is_fitted(model)
     kind = type(model).__name__
     if kind not in _KINDS:
@@ -59,6 +63,14 @@ def save_model(model: FeatureModel, path: Path) -> None:
     }
     if isinstance(model, DiscreteFM):
         metadata["interactions"] = model.interactions_
+    if index is not None:
+        from bitfm.retrieval._saving import index_contents
+
+        if index.model is not model:
+            raise ValueError("save: the index is of another model; make one with this model's index().")
+        of_index, about = index_contents(index)
+        tensors |= of_index
+        metadata |= about
     modelfile.write(path, tensors, metadata)
 
 
@@ -99,7 +111,9 @@ def load(path: str | os.PathLike[str]) -> FeatureModel:
 
 
 def _build(contents: modelfile.Contents) -> FeatureModel:
-    metadata, tensors = contents.metadata, contents.tensors
+    metadata = contents.metadata
+    tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(INDEX_PREFIX)}
+    of_index = {name: tensor for name, tensor in contents.tensors.items() if name.startswith(INDEX_PREFIX)}
     kind = metadata.get("model")
     if kind not in _KINDS:
         raise ModelFileError(f"holds a model of unknown kind {kind!r}")
@@ -152,6 +166,12 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
         raise ModelFileError(f"has n_jobs {model.n_jobs!r}, which is no number of threads")
     cast(Any, model).history_ = _history(_json(metadata, "history", list))
     cast(Any, model).n_iter_ = len(cast(Any, model).history_)
+    if "index" in metadata or of_index:
+        from bitfm.retrieval._saving import open_index
+
+        if not isinstance(model, DiscreteFM):
+            raise ModelFileError(f"holds an index, which a {kind} has not")
+        model._saved_index = open_index(model, _json(metadata, "index", dict), of_index)
     return model
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -115,6 +117,8 @@ class DiscreteFM(FeatureModel):
     (3,)
     """
 
+    _saved_index: Index | None = None  # what the model's file held beside it
+
     def __init__(
         self,
         bits: int = 64,
@@ -170,7 +174,8 @@ class DiscreteFM(FeatureModel):
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._all_or_nothing():
-            self.__dict__.pop("interactions_", None)  # of a fit to other blocks
+            for name in ("interactions_", "_saved_index"):  # of a fit to other blocks
+                self.__dict__.pop(name, None)
             blocks, y, _ = self._training_data(X, y, None, fields)
             check_choice("objective", self.objective, ("anchored", "paper"))
             self.interactions_ = self._resolve_interactions(blocks)
@@ -259,7 +264,8 @@ class DiscreteFM(FeatureModel):
         Parameters
         ----------
         items : Block, or array of int where items are bare ids, optional
-            One item an interaction. By default all that the model was fitted on, where these are bare ids.
+            One item an interaction. By default the index that was saved with the model, or else all items that the
+            model was fitted on, where these are bare ids.
         block : str, optional
             Which of the model's blocks the items are; by default ``"item"``, or else the last. All others together are
             the queries: the users, and the context.
@@ -280,7 +286,24 @@ class DiscreteFM(FeatureModel):
         from bitfm.retrieval import Index
 
         check_is_fitted(self)
+        if items is None and self._saved_index is not None and block in (None, self._saved_index.block):
+            return self._saved_index
         return Index(self, items, block)
+
+    def save(self, path: str | os.PathLike[str], *, index: Index | None = None) -> None:
+        """Write the fitted model to a file; see `bitfm.load`.
+
+        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
+
+        Parameters
+        ----------
+        path : the file to create or replace
+        index : Index, optional
+            An index of this model to keep in the file: ``bitfm.load(path).index()`` opens it by memory map.
+        """
+        from bitfm.models._saving import save_model
+
+        save_model(self, Path(path), index)
 
     def predict_pairs(self, users: Any, items: Any, *, block: str | None = None) -> npt.NDArray[np.float64]:
         """Score pairs of users and items, each given on its own.

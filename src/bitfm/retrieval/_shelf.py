@@ -14,13 +14,13 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.retrieval._half import Rows
 
-__all__ = ["CodeShelf", "Excluded", "Found", "Items", "Mask", "Shelf", "VectorShelf", "count"]
+__all__ = ["CHUNK", "CodeShelf", "Excluded", "Found", "Items", "Mask", "Shelf", "VectorShelf", "count"]
 
 Found: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
 Mask: TypeAlias = npt.NDArray[np.uint64]
 
-_CHUNK = 64  # items, as many as a word of a mask has bits
+CHUNK = 64  # items, as many as a word of a mask has bits
 _MOST_LEFT_OUT = 0.05  # of the items' squared lengths: dimensions that the scan does without
 
 
@@ -88,7 +88,7 @@ class Shelf(ABC):
         if len(places):
             at = np.minimum(np.searchsorted(sorted_positions, positions), len(places) - 1)
             found = places[at[sorted_positions[at] == positions]]
-            np.bitwise_or.at(mask, found // _CHUNK, np.uint64(1) << (found % _CHUNK).astype(np.uint64))
+            np.bitwise_or.at(mask, found // CHUNK, np.uint64(1) << (found % CHUNK).astype(np.uint64))
         return mask
 
     def without(self, positions: npt.NDArray[Any]) -> Self:
@@ -129,7 +129,7 @@ class CodeShelf(Shelf):
         weight = user_length * float(np.sqrt(items.codes.shape[1] * 8)) / 2  # what a gain adds to a good score
         arranged = _core.arrange_codes(items.codes, items.gains, items.biases, items.positions, weight)
         arrays = dict(zip(cls.names, arranged, strict=True))
-        arrays["codes"] = arrays["codes"].reshape(-1, items.codes.shape[1], _CHUNK)
+        arrays["codes"] = arrays["codes"].reshape(-1, items.codes.shape[1], CHUNK)
         return cls(arrays, arrays["alive"])
 
     @cached_property

@@ -47,14 +47,27 @@ class Index:
     """
 
     def __init__(self, model: DiscreteFM, items: Any = None, block: str | None = None) -> None:
+        self._start(model, block)
+        self.add(np.arange(len(self._items.gains)) if items is None else items)
+
+    @classmethod
+    def _of_shelves(cls, model: DiscreteFM, block: str, shelves: tuple[Shelf, ...], n_positions: int) -> Index:
+        index = cls.__new__(cls)
+        index._start(model, block)
+        index._shelves, index._n_positions = shelves, n_positions
+        return index
+
+    def _start(self, model: DiscreteFM, block: str | None) -> None:
         self.model = model
         self._users, self._items = halves(model, block)
-        gains = self._users.gains[self._users.gains > 0]
-        self._user_length = float(np.median(gains) * np.sqrt(model.bits)) if len(gains) else 0.0
         self._writing = threading.Lock()
         self._shelves: tuple[Shelf, ...] = ()
         self._n_positions = 0
-        self.add(np.arange(len(self._items.gains)) if items is None else items)
+
+    @property
+    def block(self) -> str:
+        """Which of the model's blocks the items are."""
+        return self._items.names[0]
 
     def __len__(self) -> int:
         return sum(shelf.n_items for shelf in self._shelves)
@@ -158,9 +171,14 @@ class Index:
         kept = list(shelves)
         while kept and type(kept[-1]) is kind and kept[-1].n_items <= 2 * len(items):
             items = Items.together([kept.pop().items(), items])
-        kept.append(kind.of(items, self._user_length))
+        kept.append(kind.of(items, self._user_length()))
         self._shelves = tuple(kept)
         self._n_positions = max(self._n_positions, int(items.positions.max(initial=-1)) + 1)
+
+    def _user_length(self) -> float:
+        """Return about how long a user's vector is: that of a single feature."""
+        gains = self._users.gains[self._users.gains > 0]
+        return float(np.median(gains) * np.sqrt(self.model.bits)) if len(gains) else 0.0
 
 
 def _mask(shelf: Shelf, allowed: Any, denied: Any) -> tuple[Mask, int]:
