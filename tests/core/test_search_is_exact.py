@@ -51,12 +51,12 @@ def vector_items(vectors, biases):
 
 
 def code_rows(codes, gains, constants):
-    return Rows(constants, np.ones(len(gains), bool), codes, gains, np.zeros((0, codes.shape[1] * 8), np.float32))
+    return Rows(constants, codes, gains, np.zeros((0, codes.shape[1] * 8), np.float32))
 
 
 def vector_rows(vectors, constants):
     n, width = vectors.shape
-    return Rows(constants, np.zeros(n, bool), np.zeros((0, width // 8), np.uint8), np.zeros(0, np.float32), vectors)
+    return Rows(constants, np.zeros((0, width // 8), np.uint8), np.zeros(0, np.float32), vectors, np.zeros(n, bool))
 
 
 def best(scores, n):

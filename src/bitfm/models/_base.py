@@ -262,9 +262,11 @@ def check_bits(bits: Any) -> int:
 
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads: -1 is all this process may use, -2 all but one, and so on."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}.")
-    return min(int(n_jobs), _MOST_THREADS) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+    if n_jobs > 0:
+        return min(int(n_jobs), _MOST_THREADS)
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, available + 1 + int(n_jobs))

@@ -29,24 +29,21 @@ class Rows:
     """
 
     constants: npt.NDArray[np.float64]
-    coded: npt.NDArray[np.bool_]  # which rows have a single feature
-    codes: npt.NDArray[np.uint8]  # of these
+    codes: npt.NDArray[np.uint8]  # of the rows with a single feature
     gains: npt.NDArray[np.float32]
     vectors: npt.NDArray[np.float32]  # of the others
+    coded: npt.NDArray[np.bool_] | None = None  # which rows have a code; None: all
 
     def __len__(self) -> int:
         return len(self.constants)
 
-    @property
-    def all_coded(self) -> bool:
-        """Whether every row has a code."""
-        return len(self.codes) == len(self.constants)
-
     def as_vectors(self) -> npt.NDArray[np.float32]:
         """Return the vectors of all rows."""
+        of_codes = unpack_codes(self.codes) * self.gains[:, None]
+        if self.coded is None:
+            return of_codes
         vectors = np.empty((len(self), self.codes.shape[1] * 8), np.float32)
-        vectors[self.coded] = unpack_codes(self.codes) * self.gains[:, None]
-        vectors[~self.coded] = self.vectors
+        vectors[self.coded], vectors[~self.coded] = of_codes, self.vectors
         return vectors
 
 
@@ -65,6 +62,7 @@ class Half:
         self.codes: npt.NDArray[np.uint8] = _parts(model.codes_, spans)
         self.gains: npt.NDArray[np.float32] = _parts(model.gains_, spans)
         self.weights = _parts(model.weights_, spans)
+        self._no_vectors = np.zeros((0, self.codes.shape[1] * 8), np.float32)
 
     @property
     def bare(self) -> bool:
@@ -105,11 +103,10 @@ class Half:
             return self._rows_of_blocks(self.blocks(what, given), n_threads)
         ids = self._ids(what, given)
         return Rows(
-            np.asarray(self.weights[ids], np.float64) + self.bias,
-            np.ones(len(ids), bool),
-            self.codes[ids],
-            self.gains[ids],
-            np.zeros((0, self.codes.shape[1] * 8), np.float32),
+            self.weights.take(ids).astype(np.float64) + self.bias,
+            self.codes.take(ids, axis=0),  # many times faster than an index
+            self.gains.take(ids),
+            self._no_vectors,
         )
 
     def _ids(self, what: str, given: Any) -> npt.NDArray[np.int32]:
@@ -133,10 +130,10 @@ class Half:
         vectors = _core.side_vectors(make_design(several, dtype), self.codes, self.gains, n_threads)
         return Rows(
             np.asarray(constants, np.float64),
-            coded,
             codes,
             np.abs(amounts[coded]),
-            vectors.reshape(len(several), -1) if len(several) else np.zeros((0, self.codes.shape[1] * 8), np.float32),
+            vectors.reshape(len(several), self.codes.shape[1] * 8),
+            None if coded.all() else coded,
         )
 
 

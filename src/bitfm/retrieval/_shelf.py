@@ -37,7 +37,7 @@ class Items:
     @classmethod
     def of(cls, rows: Rows, positions: npt.NDArray[Any]) -> Items:
         """Take rows of a model's items: as codes if all are, else as vectors."""
-        coded = bool(rows.coded.all())
+        coded = rows.coded is None
         return cls(
             rows.constants.astype(np.float32),
             positions.astype(np.int32),
@@ -138,7 +138,7 @@ class CodeShelf(Shelf):
         return _core.CodeCatalogue(arrays["codes"].shape[1], **arrays | {"codes": arrays["codes"].reshape(-1)})
 
     def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
-        if rows.all_coded:
+        if rows.coded is None:
             return self._search_codes(mask, rows, rows.constants, excluded, n, n_threads)
         positions, scores = np.empty((len(rows), n), np.int64), np.empty((len(rows), n), np.float32)
         which = rows.coded

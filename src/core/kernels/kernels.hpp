@@ -175,6 +175,7 @@ constexpr int kChunkItems = 64;
 
 struct CodeChunks {
     int bytes;              // of a code
+    bool far;               // whether there are more codes than a cache holds
     const uint8_t* codes;   // [chunk][byte][item]
     const uint64_t* alive;  // which items count
     // What the items of a chunk reach at best: its largest bias, and one over its largest and smallest gain.
@@ -192,6 +193,7 @@ constexpr int kNoHit = -1, kAllHit = 255;  // limits beyond which nothing needs 
 struct QueryTile {
     int n;                  // of kTile; the others want inf
     int most;               // the limit of those that have none: kAllHit, or 254 if no item costs more
+    int low;                // up to this limit, half of a code nearly always tells that an item is no hit
     const uint8_t* tables;  // [query][half byte of a code][16]: steps
     float wanted[kTile];    // the score to reach
     float reach[kTile];

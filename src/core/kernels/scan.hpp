@@ -47,55 +47,61 @@ BITFM_INLINE Limits limits_of(const CodeChunks& chunks, int64_t chunk, const Que
 }
 
 // For kQueries queries at once: left[q] of the 64 items of a chunk. Returns whether any is above zero; only then is it
-// written.
-template <int kQueries, int kBytes>
+// written. With kHalfway it looks halfway whether any may be, which pays where limits are low.
+template <int kQueries, int kBytes, bool kHalfway>
 BITFM_INLINE bool scan_chunk(const uint8_t* codes, int n_bytes, const uint8_t* const* tables, const int32_t* limits,
                              uint8_t* const* out) {
     const int bytes = kBytes ? kBytes : n_bytes;
+    const int halfway = kHalfway ? bytes / 2 : 0;
 #if defined(__AVX512BW__)
     const __m512i low = _mm512_set1_epi8(15);
     __m512i left[kQueries];
     for (int q = 0; q < kQueries; ++q) left[q] = _mm512_set1_epi8(char(limits[q] + 1));
-    for (int j = 0; j < bytes; ++j) {
-        const __m512i code = _mm512_loadu_si512(codes + j * kChunkItems);
-        const __m512i first = _mm512_and_si512(code, low);
-        const __m512i second = _mm512_and_si512(_mm512_srli_epi16(code, 4), low);
-        for (int q = 0; q < kQueries; ++q) {
-            const auto* table = reinterpret_cast<const __m128i*>(tables[q] + j * 32);
-            const __m512i cost = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table)), first);
-            const __m512i more = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table + 1)), second);
-            left[q] = _mm512_subs_epu8(left[q], _mm512_add_epi8(cost, more));
+    for (int part = kHalfway ? 0 : 1; part < 2; ++part) {
+        for (int j = part ? halfway : 0; j < (part ? bytes : halfway); ++j) {
+            const __m512i code = _mm512_loadu_si512(codes + j * kChunkItems);
+            const __m512i first = _mm512_and_si512(code, low);
+            const __m512i second = _mm512_and_si512(_mm512_srli_epi16(code, 4), low);
+            for (int q = 0; q < kQueries; ++q) {
+                const auto* table = reinterpret_cast<const __m128i*>(tables[q] + j * 32);
+                const __m512i cost = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table)), first);
+                const __m512i more = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table + 1)), second);
+                left[q] = _mm512_subs_epu8(left[q], _mm512_add_epi8(cost, more));
+            }
         }
+        __m512i any = left[0];
+        for (int q = 1; q < kQueries; ++q) any = _mm512_or_si512(any, left[q]);
+        if (!_mm512_test_epi8_mask(any, any)) return false;
     }
-    __m512i any = left[0];
-    for (int q = 1; q < kQueries; ++q) any = _mm512_or_si512(any, left[q]);
-    if (!_mm512_test_epi8_mask(any, any)) return false;
     for (int q = 0; q < kQueries; ++q) _mm512_storeu_si512(out[q], left[q]);
     return true;
 #elif defined(__AVX2__)
     const __m256i low = _mm256_set1_epi8(15);
     __m256i left[kQueries][2];
     for (int q = 0; q < kQueries; ++q) left[q][0] = left[q][1] = _mm256_set1_epi8(char(limits[q] + 1));
+    for (int part = kHalfway ? 0 : 1; part < 2; ++part) {
 #pragma GCC unroll 8
-    for (int j = 0; j < bytes; ++j) {
-        __m256i first[2], second[2];
-        for (int h = 0; h < 2; ++h) {
-            const __m256i code = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + j * kChunkItems + h * 32));
-            first[h] = _mm256_and_si256(code, low);
-            second[h] = _mm256_and_si256(_mm256_srli_epi16(code, 4), low);
+        for (int j = part ? halfway : 0; j < (part ? bytes : halfway); ++j) {
+            __m256i first[2], second[2];
+            for (int h = 0; h < 2; ++h) {
+                const auto* at = reinterpret_cast<const __m256i*>(codes + j * kChunkItems + h * 32);
+                const __m256i code = _mm256_loadu_si256(at);
+                first[h] = _mm256_and_si256(code, low);
+                second[h] = _mm256_and_si256(_mm256_srli_epi16(code, 4), low);
+            }
+            for (int q = 0; q < kQueries; ++q) {
+                const auto* table = reinterpret_cast<const __m128i*>(tables[q] + j * 32);
+                const __m256i costs = _mm256_broadcastsi128_si256(_mm_loadu_si128(table));
+                const __m256i more = _mm256_broadcastsi128_si256(_mm_loadu_si128(table + 1));
+                for (int h = 0; h < 2; ++h)
+                    left[q][h] = _mm256_subs_epu8(left[q][h], _mm256_add_epi8(_mm256_shuffle_epi8(costs, first[h]),
+                                                                              _mm256_shuffle_epi8(more, second[h])));
+            }
         }
-        for (int q = 0; q < kQueries; ++q) {
-            const auto* table = reinterpret_cast<const __m128i*>(tables[q] + j * 32);
-            const __m256i costs = _mm256_broadcastsi128_si256(_mm_loadu_si128(table));
-            const __m256i more = _mm256_broadcastsi128_si256(_mm_loadu_si128(table + 1));
-            for (int h = 0; h < 2; ++h)
-                left[q][h] = _mm256_subs_epu8(left[q][h], _mm256_add_epi8(_mm256_shuffle_epi8(costs, first[h]),
-                                                                          _mm256_shuffle_epi8(more, second[h])));
-        }
+        __m256i any = _mm256_setzero_si256();
+        for (int q = 0; q < kQueries; ++q) any = _mm256_or_si256(any, _mm256_or_si256(left[q][0], left[q][1]));
+        if (_mm256_testz_si256(any, any)) return false;
     }
-    __m256i any = _mm256_setzero_si256();
-    for (int q = 0; q < kQueries; ++q) any = _mm256_or_si256(any, _mm256_or_si256(left[q][0], left[q][1]));
-    if (_mm256_testz_si256(any, any)) return false;
     for (int q = 0; q < kQueries; ++q)
         for (int h = 0; h < 2; ++h) _mm256_storeu_si256(reinterpret_cast<__m256i*>(out[q] + h * 32), left[q][h]);
     return true;
@@ -117,6 +123,13 @@ BITFM_INLINE bool scan_chunk(const uint8_t* codes, int n_bytes, const uint8_t* c
     }
     return any;
 #endif
+}
+
+template <int kQueries, int kBytes>
+BITFM_INLINE bool scan_some(const uint8_t* codes, int bytes, bool low, const uint8_t* const* tables,
+                            const int32_t* limits, uint8_t* const* out) {
+    return low ? scan_chunk<kQueries, kBytes, true>(codes, bytes, tables, limits, out)
+               : scan_chunk<kQueries, kBytes, false>(codes, bytes, tables, limits, out);
 }
 
 uint64_t above(const uint8_t* bytes, uint8_t least) {
@@ -150,16 +163,18 @@ int64_t scan_tile(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int6
             uint8_t* left[4];
             int32_t limit[4];
             uint32_t these = 0;
+            bool low = true;
             for (int i = 0; i < n; ++i, to_count &= to_count - 1) {
                 const int q = __builtin_ctz(to_count);
                 these |= 1u << q;
+                low &= limits.limit[q] <= tile.low;
                 tables[i] = tile.tables + int64_t(q) * chunks.bytes * 32;
                 left[i] = tile.left[q];
                 limit[i] = limits.limit[q];
             }
-            if (n == 4   ? scan_chunk<4, kBytes>(codes, chunks.bytes, tables, limit, left)
-                : n == 2 ? scan_chunk<2, kBytes>(codes, chunks.bytes, tables, limit, left)
-                         : scan_chunk<1, kBytes>(codes, chunks.bytes, tables, limit, left))
+            if (n == 4   ? scan_some<4, kBytes>(codes, chunks.bytes, low, tables, limit, left)
+                : n == 2 ? scan_some<2, kBytes>(codes, chunks.bytes, low, tables, limit, left)
+                         : scan_some<1, kBytes>(codes, chunks.bytes, low, tables, limit, left))
                 hit |= these;
         }
         if (!hit) continue;
@@ -172,23 +187,38 @@ int64_t scan_tile(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int6
     return end;
 }
 
-// One query alone: the limits of eight chunks at a time, as far as there are eight.
+// One query alone: the limits of eight chunks at a time, as far as there are eight. While these are scanned, those
+// halves of the next eight that will do are fetched: the processor cannot guess that the others are left out.
 template <int kBytes>
 int64_t scan_alone(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int64_t end) {
+    const int64_t stride = int64_t(chunks.bytes) * kChunkItems;
     int64_t chunk = begin;
-    for (; chunk + kTile <= end; chunk += kTile) {
-        const Limits limits = limits_of<1, 0>(chunks, chunk, tile);
+    if (chunk + kTile > end) return scan_tile<kBytes>(chunks, tile, chunk, end);
+    Limits limits = limits_of<1, 0>(chunks, chunk, tile);
+    for (;;) {
+        const bool more = chunk + 2 * kTile <= end;
+        const Limits next = limits_of<1, 0>(chunks, more ? chunk + kTile : chunk, tile);
+        if (more && chunks.far)
+            for (uint32_t left = next.some; left; left &= left - 1) {
+                const int i = __builtin_ctz(left);
+                if (next.limit[i] > tile.low) continue;
+                const uint8_t* codes = chunks.codes + (chunk + kTile + i) * stride;
+                for (int64_t at = 0; at < stride / 2; at += 64) __builtin_prefetch(codes + at);
+            }
         for (uint32_t left = limits.all | limits.some; left; left &= left - 1) {
             const int i = __builtin_ctz(left);
             if (!chunks.alive[chunk + i]) continue;
-            const bool all = limits.all >> i & 1;
-            const uint8_t* codes = chunks.codes + (chunk + i) * chunks.bytes * kChunkItems;
+            const bool all = limits.all >> i & 1, low = limits.limit[i] <= tile.low;
+            const uint8_t* codes = chunks.codes + (chunk + i) * stride;
             uint8_t* out = tile.left[0];
-            if (!all && !scan_chunk<1, kBytes>(codes, chunks.bytes, &tile.tables, limits.limit + i, &out)) continue;
+            if (!all && !scan_some<1, kBytes>(codes, chunks.bytes, low, &tile.tables, limits.limit + i, &out)) continue;
             tile.limits[0] = limits.limit[i];
             tile.hits[0] = all ? ~uint64_t(0) : above(out, 0);
             return chunk + i;
         }
+        chunk += kTile;
+        if (!more) break;
+        limits = next;
     }
     return scan_tile<kBytes>(chunks, tile, chunk, end);
 }

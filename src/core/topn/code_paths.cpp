@@ -1,6 +1,7 @@
 #include "topn/code_paths.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -10,13 +11,28 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kMoreReach = 0x1p-8;  // in steps: what the limits' single-precision arithmetic may lose, and more
+constexpr size_t kFar = 16 << 20;      // bytes
 constexpr double kSteps = 254;         // that a perfect match is worth, for a query of real numbers
+
+// How many of its bits a half byte has different from another.
+constexpr auto kDifferent = [] {
+    std::array<std::array<uint8_t, 16>, 16> table{};
+    for (unsigned a = 0; a < 16; ++a)
+        for (unsigned b = 0; b < 16; ++b) table[a][b] = static_cast<uint8_t>(std::popcount(a ^ b));
+    return table;
+}();
+
+// A cost that half of a random code rarely falls short of: three standard deviations below its mean.
+int rare_cost(int bits, double bit_cost) {
+    return static_cast<int>((bits / 4.0 - 3 * std::sqrt(bits / 8.0)) * bit_cost);
+}
 
 }  // namespace
 
-CodePath::CodePath(const Catalogue& items, int most_limit)
+CodePath::CodePath(const Catalogue& items, int most_limit, int low_limit)
     : items_(items),
       chunks_{items.bytes,
+              items.codes.size() > kFar,
               items.codes.data(),
               items.alive.data(),
               items.chunk_bias.data(),
@@ -24,6 +40,7 @@ CodePath::CodePath(const Catalogue& items, int most_limit)
               items.inverse_least.data()},
       tables_(static_cast<size_t>(kTile * items.bytes * 32)) {
     tile_.most = most_limit;
+    tile_.low = low_limit;
     tile_.tables = tables_.data();
 }
 
@@ -38,14 +55,18 @@ void CodePath::set_steps(int lane, double reach, double step) {
     tile_.inverse_step[lane] = static_cast<float>(1 / step);
 }
 
+CodeByCode::CodeByCode(const Catalogue& items, const CodeQueries& queries)
+    : CodePath(items, items.bytes * 8 < kAllHit ? kAllHit - 1 : kAllHit, rare_cost(items.bytes * 8, 1)),
+      queries_(queries) {}
+
 void CodeByCode::start(int64_t first, int n) {
     restart(n);
     for (int lane = 0; lane < n; ++lane) {
         code_[lane] = queries_.codes.data() + (first + lane) * items_.bytes;
         gain_[lane] = queries_.gains[static_cast<size_t>(first + lane)];
         for (int m = 0; m < 2 * items_.bytes; ++m) {
-            const unsigned half = code_[lane][m / 2] >> m % 2 * 4 & 15;
-            for (unsigned v = 0; v < 16; ++v) table(lane)[m * 16 + v] = static_cast<uint8_t>(std::popcount(half ^ v));
+            const auto half = static_cast<size_t>(code_[lane][m / 2] >> m % 2 * 4 & 15);
+            std::copy_n(kDifferent[half].data(), 16, table(lane) + m * 16);
         }
         set_steps(lane, bits() / 2.0, 2 * static_cast<double>(gain_[lane]));
     }
@@ -58,6 +79,11 @@ int CodeByCode::count(int lane, int64_t place) const {
         cost += std::popcount(static_cast<unsigned>(code_[lane][j] ^ code[j * kChunkItems]));
     return cost;
 }
+
+CodeByVector::CodeByVector(const Catalogue& items, const RealQueries& queries)
+    : CodePath(items, kAllHit, rare_cost(items.bytes * 8, 2 * kSteps / (items.bytes * 8))),
+      queries_(queries),
+      sums_(static_cast<size_t>(kTile * items.bytes * 32)) {}
 
 void CodeByVector::start(int64_t first, int n) {
     restart(n);

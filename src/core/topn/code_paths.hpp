@@ -17,7 +17,7 @@ class CodePath {
   public:
     using Items = Catalogue;
 
-    explicit CodePath(const Catalogue& items, int most_limit);
+    CodePath(const Catalogue& items, int most_limit, int low_limit);
 
     int64_t scan(const Kernels& kernels, int64_t begin, int64_t end) {
         return kernels.scan_codes(chunks_, tile_, begin, end);
@@ -59,8 +59,7 @@ class CodeByCode : public CodePath {
   public:
     using Queries = CodeQueries;
 
-    CodeByCode(const Catalogue& items, const CodeQueries& queries)
-        : CodePath(items, items.bytes * 8 < kAllHit ? kAllHit - 1 : kAllHit), queries_(queries) {}
+    CodeByCode(const Catalogue& items, const CodeQueries& queries);
 
     void start(int64_t first, int n);
     double score(int lane, int64_t place) const {
@@ -96,8 +95,7 @@ class CodeByVector : public CodePath {
   public:
     using Queries = RealQueries;
 
-    CodeByVector(const Catalogue& items, const RealQueries& queries)
-        : CodePath(items, kAllHit), queries_(queries), sums_(static_cast<size_t>(kTile * items.bytes * 32)) {}
+    CodeByVector(const Catalogue& items, const RealQueries& queries);
 
     void start(int64_t first, int n);
     double score(int lane, int64_t place) const;
