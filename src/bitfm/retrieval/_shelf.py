@@ -21,7 +21,8 @@ Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] 
 Mask: TypeAlias = npt.NDArray[np.uint64]
 
 CHUNK = 64  # items, as many as a word of a mask has bits
-_MOST_LEFT_OUT = 0.05  # of the items' squared lengths: dimensions that the scan does without
+_LARGE = 100_000  # from so many items on, the scan does without some dimensions:
+_MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,13 +237,17 @@ def _of_queries(excluded: Excluded, which: npt.NDArray[np.bool_]) -> Excluded:
 
 
 def _leading_directions(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Return an orthonormal basis of the directions that hold nearly all of the vectors' squared lengths."""
+    """Return an orthonormal basis of the directions that hold most of the vectors' squared lengths.
+
+    A scan of fewer dimensions reads less, but lets more items through to be scored; few items are in the cache anyway.
+    """
+    most_left_out = _MOST_LEFT_OUT if len(vectors) >= _LARGE else 0.0
     gram = np.zeros((vectors.shape[1], vectors.shape[1]))
     for begin in range(0, len(vectors), 1 << 16):
         part = vectors[begin : begin + (1 << 16)].astype(np.float64)
         gram += part.T @ part
     energies, directions = np.linalg.eigh(gram)
     left_out = np.cumsum(energies.clip(0))  # the smallest come first
-    n_out = int(np.searchsorted(left_out, _MOST_LEFT_OUT * left_out[-1], side="right")) if left_out[-1] > 0 else 0
+    n_out = int(np.searchsorted(left_out, most_left_out * left_out[-1], side="right")) if left_out[-1] > 0 else 0
     leading = min(vectors.shape[1], -(-max(vectors.shape[1] - n_out, 1) // 8) * 8)
     return np.ascontiguousarray(directions[:, ::-1][:, :leading])

@@ -40,19 +40,9 @@ namespace {
 const Kernels* BITFM_JOIN(kernels_, BITFM_ISA)() {
     using namespace BITFM_ISA;
     static const Kernels table{
-        sweep_kernels<float>(),
-        sweep_kernels<double>(),
-        {update_rows},
-        sgd<float>,
-        sgd<double>,
-        anchor_columns,
-        anchor_feature,
-        add_gram,
-        map_rows,
-        scan_codes,
-        scan_vectors,
-        above,
-        fill_pairs,
+        sweep_kernels<float>(), sweep_kernels<double>(), {update_rows}, sgd<float>, sgd<double>,
+        anchor_columns,         anchor_feature,          add_gram,      map_rows,   scan_codes,
+        scan_vectors,           exact_product,           above,         fill_pairs,
     };
     return &table;
 }

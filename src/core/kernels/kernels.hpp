@@ -249,6 +249,8 @@ struct Kernels {
     // The first chunk of [begin, end) with an item that may reach what a query wants, or end; `hits` tells which.
     int64_t (*scan_codes)(const CodeChunks&, QueryTile&, int64_t begin, int64_t end);
     int64_t (*scan_vectors)(const VectorChunks&, VectorTile&, int64_t begin, int64_t end);
+    // Σ a b in double precision, in the same order on every machine.
+    double (*exact_product)(const float* a, const float* b, int64_t width);
     // Of 64 bytes, which exceed `least`.
     uint64_t (*above)(const uint8_t* bytes, uint8_t least);
 

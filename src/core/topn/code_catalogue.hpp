@@ -24,6 +24,7 @@ struct CatalogueArrays {
     std::span<Whole> chunk_first;
 
     int64_t n_chunks() const { return static_cast<int64_t>(alive.size()); }
+    int64_t chunk_bytes() const { return bytes * kChunkItems; }  // that a scan reads
     int64_t width() const { return bytes * 8; }
     void check() const;  // that the sizes fit each other
 };

@@ -112,7 +112,7 @@ void CodeByVector::prepare(int lane, const float* p) {
     set_steps(lane, kSteps, step);
 }
 
-double CodeByVector::score(int lane, int64_t place) const {
+double CodeByVector::score(const Kernels&, int lane, int64_t place) const {
     const double* sums = sums_.data() + lane * items_.bytes * 32;
     const uint8_t* code = code_at(place);
     double even = 0, odd = 0;

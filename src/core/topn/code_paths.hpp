@@ -62,7 +62,7 @@ class CodeByCode : public CodePath {
     CodeByCode(const Catalogue& items, const CodeQueries& queries);
 
     void start(int64_t first, int n);
-    double score(int lane, int64_t place) const {
+    double score(const Kernels&, int lane, int64_t place) const {
         const int limit = tile_.limits[lane];
         const int cost = limit < kAllHit ? limit + 1 - tile_.left[lane][place % kChunkItems] : count(lane, place);
         return static_cast<double>(items_.bias[place]) + interaction(lane, items_.gain[place], cost);
@@ -98,7 +98,7 @@ class CodeByVector : public CodePath {
     CodeByVector(const Catalogue& items, const RealQueries& queries);
 
     void start(int64_t first, int n);
-    double score(int lane, int64_t place) const;
+    double score(const Kernels&, int lane, int64_t place) const;
     template <class CanWin>
     uint64_t within_reach(const Kernels&, int, int64_t, CanWin&&) const {
         return ~uint64_t(0);  // a cost is no more than a guess

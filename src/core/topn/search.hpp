@@ -11,7 +11,7 @@
 //     scan(kernels, begin, end)          the first chunk of a range with hits, or end
 //     hits(lane)                         ... and which items of it may reach what a query wants
 //     within_reach(kernels, lane, chunk, can_win)   ... of these, those that still may win
-//     score(lane, place)                 bias + interaction
+//     score(kernels, lane, place)        bias + interaction
 //     want(lane, score)                  leave out what scores less
 #pragma once
 
@@ -47,24 +47,16 @@ class TileSearch {
         path_.start(first, n);
     }
 
-    // `poll` is called now and then.
-    template <class Poll>
-    void scan(int64_t begin, int64_t end, Poll&& poll) {
+    void scan(int64_t begin, int64_t end) {
         const Kernels& kernels = *isa().kernels;
-        while (begin < end) {
-            const int64_t stop = std::min(end, begin + kPollChunks);
-            for (int64_t at = begin; (at = path_.scan(kernels, at, stop)) < stop; ++at)
-                for (int lane = 0; lane < n_; ++lane)
-                    if (const uint64_t hits = path_.hits(lane) & items_.alive[at]) take(kernels, lane, at, hits);
-            begin = stop;
-            poll();
-        }
+        for (int64_t at = begin; (at = path_.scan(kernels, at, end)) < end; ++at)
+            for (int lane = 0; lane < n_; ++lane)
+                if (const uint64_t hits = path_.hits(lane) & items_.alive[at]) take(kernels, lane, at, hits);
     }
 
     std::span<const RankKey> best(int lane) { return best_[lane].sorted(); }
 
   private:
-    static constexpr int64_t kPollChunks = 65536;
     static constexpr double kSlack = 0x1p-21;  // what a path's single-precision arithmetic may lose, and more
 
     void take(const Kernels& kernels, int lane, int64_t chunk, uint64_t hits) {
@@ -79,7 +71,7 @@ class TileSearch {
         for (; hits; hits &= hits - 1) {
             const int64_t place = chunk * kChunkItems + std::countr_zero(hits);
             const int32_t position = items_.position[place];
-            const RankKey key = rank_key(rounded(lane, path_.score(lane, place)), position);
+            const RankKey key = rank_key(rounded(lane, path_.score(kernels, lane, place)), position);
             if (key <= best.worst() || excluded_.hold(first_ + lane, position)) continue;
             best.push(key);
             changed = true;
@@ -112,11 +104,12 @@ inline void write_found(std::span<const RankKey> keys, int64_t query, const Foun
     }
 }
 
-// A task is a tile of queries against a shard of the catalogue: one shard, unless there are fewer tiles than threads.
+// A task is some tiles of queries against a shard of the catalogue: one shard, unless there are fewer tiles than
+// threads. The tiles take turns at a block of chunks that the cache holds.
 template <class Path>
 void search(Team& team, const typename Path::Items& items, const typename Path::Queries& queries,
             const Exclusions& excluded, const Found& found) {
-    constexpr int64_t kShardChunks = 4096, kManyFound = 100000;
+    constexpr int64_t kShardChunks = 4096, kManyFound = 100000, kMostTiles = 8, kBlockBytes = 1 << 18;
     const auto n_queries = static_cast<int64_t>(queries.constants.size());
     items.check();
     queries.check(items.width());
@@ -127,23 +120,34 @@ void search(Team& team, const typename Path::Items& items, const typename Path::
     const int64_t width = found.n <= kManyFound ? kTile : 1;  // each query of a tile keeps what it has found
     const int64_t n_tiles = (n_queries + width - 1) / width, n_chunks = items.n_chunks();
     const int64_t n_shards = std::clamp<int64_t>(n_tiles < team.size() ? n_chunks / kShardChunks : 1, 1, team.size());
+    const int64_t block = std::max<int64_t>(kBlockBytes / items.chunk_bytes(), 1);
+    const int64_t together = n_chunks <= block ? 1 : std::clamp<int64_t>(n_tiles / team.size(), 1, kMostTiles);
+    const int64_t n_groups = (n_tiles + together - 1) / together;
     std::vector<std::vector<RankKey>> parts(static_cast<size_t>(n_shards > 1 ? n_queries * n_shards : 0));
-    std::vector<std::unique_ptr<TileSearch<Path>>> searches(static_cast<size_t>(team.size()));
-    team.run(n_tiles * n_shards, 1, [&](int64_t task, int64_t, int thread) {
-        auto& search = searches[static_cast<size_t>(thread)];
-        if (!search) search = std::make_unique<TileSearch<Path>>(items, queries, excluded, found.n);
-        const int64_t first = task / n_shards * width, shard = task % n_shards;
-        const int n = static_cast<int>(std::min(width, n_queries - first));
-        search->start(first, n);
-        search->scan(n_chunks * shard / n_shards, n_chunks * (shard + 1) / n_shards, [&] {
+    std::vector<std::vector<std::unique_ptr<TileSearch<Path>>>> of_threads(static_cast<size_t>(team.size()));
+    team.run(n_groups * n_shards, 1, [&](int64_t task, int64_t, int thread) {
+        auto& searches = of_threads[static_cast<size_t>(thread)];
+        const int64_t shard = task % n_shards, first_tile = task / n_shards * together;
+        const int64_t last_tile = std::min(first_tile + together, n_tiles);
+        for (int64_t tile = first_tile; tile < last_tile; ++tile) {
+            const auto at = static_cast<size_t>(tile - first_tile);
+            if (at == searches.size())
+                searches.push_back(std::make_unique<TileSearch<Path>>(items, queries, excluded, found.n));
+            searches[at]->start(tile * width, static_cast<int>(std::min(width, n_queries - tile * width)));
+        }
+        const int64_t end = n_chunks * (shard + 1) / n_shards;
+        for (int64_t begin = n_chunks * shard / n_shards; begin < end; begin += block) {
+            for (int64_t tile = first_tile; tile < last_tile; ++tile)
+                searches[static_cast<size_t>(tile - first_tile)]->scan(begin, std::min(begin + block, end));
             if (thread == 0) team.poll();
-        });
-        for (int lane = 0; lane < n; ++lane) {
-            const auto keys = search->best(lane);
+        }
+        for (int64_t query = first_tile * width; query < std::min(last_tile * width, n_queries); ++query) {
+            const auto tile = static_cast<size_t>(query / width - first_tile);
+            const auto keys = searches[tile]->best(static_cast<int>(query % width));
             if (n_shards == 1)
-                write_found(keys, first + lane, found);
+                write_found(keys, query, found);
             else
-                parts[static_cast<size_t>((first + lane) * n_shards + shard)].assign(keys.begin(), keys.end());
+                parts[static_cast<size_t>(query * n_shards + shard)].assign(keys.begin(), keys.end());
         }
     });
     if (n_shards == 1) return;

@@ -24,6 +24,7 @@ struct VectorCatalogueArrays {
     std::span<Whole> chunk_first;                                   // lowest position
 
     int64_t n_chunks() const { return static_cast<int64_t>(alive.size()); }
+    int64_t chunk_bytes() const { return leading() * kChunkItems; }  // that a scan reads
     int64_t width() const { return dimensions; }
     int leading() const { return static_cast<int>(turn.size()) / dimensions; }
     void check() const;  // that the sizes fit each other

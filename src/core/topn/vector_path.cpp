@@ -61,15 +61,4 @@ void VectorPath::prepare(int lane, std::span<const float> vector) {
     tile_.rest[lane] = static_cast<float>(rest * kMore);
 }
 
-double VectorPath::score(int lane, int64_t place) const {
-    const float *p = vector_[lane], *q = items_.vectors.data() + place * items_.width();
-    const int64_t width = items_.width();
-    double sum[4] = {};
-    int64_t t = 0;
-    for (; t + 4 <= width; t += 4)
-        for (int i = 0; i < 4; ++i) sum[i] += static_cast<double>(p[t + i]) * static_cast<double>(q[t + i]);
-    for (; t < width; ++t) sum[0] += static_cast<double>(p[t]) * static_cast<double>(q[t]);
-    return static_cast<double>(items_.bias[place]) + ((sum[0] + sum[2]) + (sum[1] + sum[3]));
-}
-
 }  // namespace bitfm

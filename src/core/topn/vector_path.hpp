@@ -28,7 +28,10 @@ class VectorPath {
                             static_cast<double>(tile_.rest[lane]) * items_.rest[chunk];
         return can_win(static_cast<double>(items_.chunk_bias[chunk]) + most) ? ~uint64_t(0) : 0;
     }
-    double score(int lane, int64_t place) const;
+    double score(const Kernels& kernels, int lane, int64_t place) const {
+        const float* vector = items_.vectors.data() + place * items_.width();
+        return static_cast<double>(items_.bias[place]) + kernels.exact_product(vector_[lane], vector, items_.width());
+    }
     void want(int lane, float score) { tile_.wanted[lane] = score; }
 
   private:
