@@ -328,6 +328,15 @@ class VectorCatalogue:
         n_threads: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
 
+def rescore(
+    vectors: NDArray[np.float32],
+    biases: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    constants: NDArray[np.float64],
+    candidates: NDArray[np.int64],
+    n_threads: int,
+) -> NDArray[np.float32]: ...
+
 class LibfmError(ValueError): ...
 
 class LibfmParser:

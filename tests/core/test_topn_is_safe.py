@@ -115,3 +115,21 @@ def test_arrays_without_sense_do_not_crash(isa, make):
                 found = _core.VectorCatalogue(**spoilt).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
             assert len(found[0]) == len(found[1]) == 5 * QUERIES
     _core.use_isa(before)
+
+
+def test_candidates_are_checked():
+    given = {
+        "vectors": VECTORS["vectors"],
+        "biases": VECTORS["biases"],
+        "queries": BY_VECTOR["vectors"],
+        "constants": BY_VECTOR["constants"],
+        "candidates": np.array([[0, 69], [5, -1], [-1, -1]]),
+    }
+    scores = _core.rescore(**given, n_threads=2).reshape(QUERIES, 2)
+    expected = given["queries"].astype(float) @ given["vectors"].T.astype(float)
+    assert scores[0, 1] == np.float32(expected[0, 69])
+    assert np.isneginf(scores[given["candidates"] < 0]).all()
+    each_spoilt(lambda **a: _core.rescore(**a, n_threads=1), given, given)
+    for wrong in (-2, N, 2**62, -(2**63)):
+        with pytest.raises(ValueError, match="candidates must be"):
+            _core.rescore(**given | {"candidates": np.full((QUERIES, 2), wrong)}, n_threads=1)

@@ -57,11 +57,14 @@ def test_codes_come_back_by_memory_map(ids, tmp_path):
         assert all(isinstance(base_of(array), mmap.mmap) for array in shelf.arrays.values())
 
 
-def test_vectors_come_back(rich, tmp_path):
+@pytest.mark.parametrize("mode", ["exact", "codes"])
+def test_vectors_come_back(rich, tmp_path, mode):
     model, items = rich
-    index = model.index(items)
+    index = model.index(items, mode=mode)
     model.save(tmp_path / "m.bitfm", index=index)
-    assert_same(load(tmp_path / "m.bitfm").index(), index)
+    opened = load(tmp_path / "m.bitfm").index()
+    assert opened.mode == mode
+    assert_same(opened, index)
 
 
 def test_an_opened_index_can_change(ids, tmp_path):
@@ -126,7 +129,11 @@ def rewritten(path, change):
         (lambda t, m: t.update({"index.0.codes": t["index.0.codes"].reshape(-1)}), "expected uint8"),
         (lambda t, m: m.pop("index"), "lacks the entry 'index'"),
         (lambda t, m: m.update(index="[]"), "wrong kind"),
-        (lambda t, m: m.update(index='{"block": "item", "n_positions": 150}'), "malformed entry 'shelves'"),
+        (lambda t, m: m.update(index=m["index"].replace("shelves", "boards")), "malformed entry 'shelves'"),
+        (lambda t, m: m.update(index=m["index"].replace("row_codes", "codes")), "malformed entry 'row_codes'"),
+        (lambda t, m: m.update(index=m["index"].replace("[64, 50]", "[64]")), r"row codes of \[64\]"),
+        (lambda t, m: m.update(index=m["index"].replace("[64, 50]", "[63, 50]")), r"row codes of \[63, 50\]"),
+        (lambda t, m: m.update(index=m["index"].replace("[64, 50]", '["64", 50]')), "row codes of"),
         (lambda t, m: m.update(index=m["index"].replace('"codes"', '"maps"')), "unknown kind 'maps'"),
         (lambda t, m: m.update(index=m["index"].replace('"codes"', "[]")), "unknown kind"),
         (lambda t, m: m.update(index=m["index"].replace('"item"', '"shop"')), "'shop'"),

@@ -258,8 +258,16 @@ class DiscreteFM(FeatureModel):
             self.interactions_ == "cross",
         )
 
-    def index(self, items: Any = None, *, block: str | None = None) -> Index:
-        """Lay out items for an exact search of the best for a user.
+    def index(
+        self,
+        items: Any = None,
+        *,
+        block: str | None = None,
+        mode: str = "exact",
+        bits: int = 64,
+        rescore: int = 50,
+    ) -> Index:
+        """Lay out items for a search of the best for a user, exact by default.
 
         Parameters
         ----------
@@ -269,6 +277,15 @@ class DiscreteFM(FeatureModel):
         block : str, optional
             Which of the model's blocks the items are; by default ``"item"``, or else the last. All others together are
             the queries: the users, and the context.
+        mode : {"exact", "codes", "auto"}, default "exact"
+            For items with several features, each of which is a vector. ``"codes"`` gives each a code of its own to find
+            candidates by, which are then scored exactly: many times faster, and a few in a thousand of the best are
+            missed. ``"auto"`` does so from 100,000 items on. Items with a single feature are codes as they are, and
+            every search of them is exact.
+        bits : int, default 64
+            Length of the row codes of ``mode="codes"``.
+        rescore : int, default 50
+            How many candidates are scored for the best ten; for more, as many more.
 
         Examples
         --------
@@ -288,7 +305,7 @@ class DiscreteFM(FeatureModel):
         check_is_fitted(self)
         if items is None and self._saved_index is not None and block in (None, self._saved_index.block):
             return self._saved_index
-        return Index(self, items, block)
+        return Index(self, items, block, mode=mode, bits=bits, rescore=rescore)
 
     def save(self, path: str | os.PathLike[str], *, index: Index | None = None) -> None:
         """Write the fitted model to a file; see `bitfm.load`.

@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
 from bitfm.models._saving import INDEX_PREFIX
-from bitfm.retrieval._shelf import CHUNK, CodeShelf, Shelf, VectorShelf
-from bitfm.retrieval.index import Index
+from bitfm.retrieval._shelf import CHUNK, CodeShelf, RowCodeShelf, Shelf, VectorShelf
+from bitfm.retrieval.index import Index, RowCodeSettings
 
 if TYPE_CHECKING:
     from bitfm.models.discrete import DiscreteFM
 
 __all__ = ["index_contents", "open_index"]
 
-_KINDS: dict[str, type[Shelf]] = {"codes": CodeShelf, "vectors": VectorShelf}
+_KINDS: dict[str, type[Shelf]] = {"codes": CodeShelf, "vectors": VectorShelf, "rows": RowCodeShelf}
 
 
 def index_contents(index: Index) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
@@ -35,12 +35,14 @@ def index_contents(index: Index) -> tuple[dict[str, npt.NDArray[Any]], dict[str,
         "block": index.block,
         "n_positions": n_positions,
         "shelves": [kinds[type(shelf)] for shelf in shelves],
+        "row_codes": list(index._row_codes),
     }
     return tensors, {"index": json.dumps(about)}
 
 
 def open_index(model: DiscreteFM, about: Mapping[str, Any], tensors: Mapping[str, npt.NDArray[Any]]) -> Index:
     """Return an index over tensors of a file, each of which is checked for its type and shape."""
+    row_codes = _row_codes(_checked(about, "row_codes", list))
     shelves, expected = [], set()
     for number, kind in enumerate(_checked(about, "shelves", list)):
         if not isinstance(kind, str) or kind not in _KINDS:
@@ -50,9 +52,10 @@ def open_index(model: DiscreteFM, about: Mapping[str, Any], tensors: Mapping[str
         if lacking:
             raise ModelFileError(f"lacks the tensor '{INDEX_PREFIX}{number}.{lacking[0]}'")
         found: dict[str, npt.NDArray[Any]] = {name: array for name, array in arrays.items() if array is not None}
-        _check_shapes(kind, number, found, model.bits)
+        _check_shapes(kind, number, found, model.bits, row_codes.bits)
         expected |= {f"{INDEX_PREFIX}{number}.{name}" for name in arrays}
-        shelves.append(_KINDS[kind](found, found["alive"]))
+        extra = {"rescore": row_codes.rescore} if kind == "rows" else {}
+        shelves.append(_KINDS[kind](found, found["alive"], **extra))
     if set(tensors) != expected:
         raise ModelFileError(f"holds tensors of an index that has none of the name {min(set(tensors) - expected)!r}")
     n_positions = _checked(about, "n_positions", int)
@@ -61,7 +64,7 @@ def open_index(model: DiscreteFM, about: Mapping[str, Any], tensors: Mapping[str
     block = _checked(about, "block", str)
     if block not in {field.block for field in model.fields_} or len({f.block for f in model.fields_}) < 2:
         raise ModelFileError(f"has an index of the block {block!r}, which the model has not")
-    return Index._of_shelves(model, block, tuple(shelves), n_positions)
+    return Index._of_shelves(model, block, tuple(shelves), n_positions, row_codes)
 
 
 def _checked(about: Mapping[str, Any], name: str, kind: type) -> Any:
@@ -71,11 +74,19 @@ def _checked(about: Mapping[str, Any], name: str, kind: type) -> Any:
     return value
 
 
-def _check_shapes(kind: str, number: int, arrays: Mapping[str, npt.NDArray[Any]], bits: int) -> None:
+def _row_codes(values: list[Any]) -> RowCodeSettings:
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+    if len(values) != 2 or not whole or not 8 <= values[0] <= 512 or values[0] % 8 or not 1 <= values[1] <= 10**6:
+        raise ModelFileError(f"has an index with row codes of {values!r}")
+    return RowCodeSettings(*values)
+
+
+def _check_shapes(kind: str, number: int, arrays: Mapping[str, npt.NDArray[Any]], bits: int, row_bits: int) -> None:
     chunks = arrays["alive"].size
+    rows = arrays["row_position"].size if kind == "rows" else 0
     leading = arrays["turn"].size // bits if kind == "vectors" else 0
     shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
-        "codes": (np.uint8, (chunks, bits // 8, CHUNK)),
+        "codes": (np.uint8, (chunks, (row_bits if kind == "rows" else bits) // 8, CHUNK)),
         "alive": (np.uint64, (chunks,)),
         "position": (np.int32, (chunks * CHUNK,)),
         "bias": (np.float32, (chunks * CHUNK,)),
@@ -85,6 +96,10 @@ def _check_shapes(kind: str, number: int, arrays: Mapping[str, npt.NDArray[Any]]
         "start": (np.int16, (chunks * CHUNK,)),
         "vectors": (np.float32, (chunks * CHUNK, bits)),
         "turn": (np.float64, (bits, leading)),
+        "row_position": (np.int32, (rows,)),
+        "row_bias": (np.float32, (rows,)),
+        "row_vectors": (np.float32, (rows, bits)),
+        "basis": (np.float32, (bits, row_bits)),
     }
     for name, array in arrays.items():
         dtype, shape = shapes.get(name, (np.float32, (chunks,)))

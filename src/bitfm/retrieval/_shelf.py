@@ -12,9 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
+from bitfm.models._base import thread_count
 from bitfm.retrieval._half import Rows
+from bitfm.retrieval._row_codes import learn_row_codes
 
-__all__ = ["CHUNK", "CodeShelf", "Excluded", "Found", "Items", "Mask", "Shelf", "VectorShelf", "count"]
+__all__ = [
+    "CHUNK",
+    "CodeShelf",
+    "Excluded",
+    "Found",
+    "Items",
+    "Mask",
+    "RowCodeShelf",
+    "Shelf",
+    "VectorShelf",
+    "best_of",
+    "count",
+]
 
 Found: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
@@ -217,6 +231,63 @@ class VectorShelf(Shelf):
             np.zeros(0, np.float32),
             arrays["vectors"][places],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class RowCodeShelf(Shelf):
+    """Items that are vectors, with codes to find candidates by; these are then scored exactly."""
+
+    names = (*CodeShelf.names, "row_position", "row_bias", "row_vectors", "basis")
+    rescore: int = 50  # candidates for the best ten, and as many more for more
+
+    @classmethod
+    def of(cls, items: Items, user_length: float, bits: int = 64, rescore: int = 50) -> Self:
+        order = np.argsort(items.positions)
+        positions, biases, vectors = items.positions[order], items.biases[order], items.vectors[order]
+        learned = learn_row_codes(vectors, bits, thread_count(-1))
+        coded = Items(biases, positions, learned.codes, learned.gains, np.zeros((0, bits), np.float32))
+        arrays = dict(CodeShelf.of(coded, user_length).arrays)
+        arrays |= {"row_position": positions, "row_bias": biases, "row_vectors": vectors, "basis": learned.basis}
+        return cls(arrays, arrays["alive"], rescore)
+
+    @cached_property
+    def _codes(self) -> CodeShelf:
+        return CodeShelf({name: self.arrays[name] for name in CodeShelf.names}, self.alive)
+
+    def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
+        candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), count(mask)) if n else 0
+        arrays = self.arrays
+        vectors = rows.as_vectors()
+        turned = Rows(
+            rows.constants,
+            np.zeros((0, arrays["codes"].shape[1]), np.uint8),
+            np.zeros(0, np.float32),
+            vectors @ arrays["basis"],
+            np.zeros(len(rows), bool),
+        )
+        positions, _ = self._codes.search(mask, turned, excluded, candidates, n_threads)
+        at = np.where(positions >= 0, np.searchsorted(arrays["row_position"], positions), -1)
+        scores = _core.rescore(arrays["row_vectors"], arrays["row_bias"], vectors, rows.constants, at, n_threads)
+        return best_of(positions, scores.reshape(positions.shape), n)
+
+    def items(self) -> Items:
+        arrays = self.arrays
+        positions = arrays["position"][self._alive_places]
+        at = np.searchsorted(arrays["row_position"], positions)
+        n_bytes = arrays["row_vectors"].shape[1] // 8
+        return Items(
+            arrays["row_bias"][at],
+            positions,
+            np.zeros((0, n_bytes), np.uint8),
+            np.zeros(0, np.float32),
+            arrays["row_vectors"][at],
+        )
+
+
+def best_of(positions: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], n: int) -> Found:
+    """Return the best n of what has been found for each query, ties by lowest position."""
+    order = np.lexsort((positions, -scores), axis=1)[:, :n]
+    return np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)
 
 
 def count(mask: Mask) -> int:

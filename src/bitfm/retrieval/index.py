@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.models._base import check_whole, thread_count
+from bitfm.models._base import check_bits, check_choice, check_whole, thread_count
 from bitfm.retrieval._half import halves
 from bitfm.retrieval._selection import excluded_of, positions_of
-from bitfm.retrieval._shelf import CodeShelf, Found, Items, Mask, Shelf, VectorShelf, count
+from bitfm.retrieval._shelf import CodeShelf, Items, Mask, RowCodeShelf, Shelf, VectorShelf, best_of, count
 
 if TYPE_CHECKING:
     from bitfm.models.discrete import DiscreteFM
 
-__all__ = ["Index"]
+__all__ = ["Index", "RowCodeSettings"]
 
+_MANY = 100_000  # items from which on "auto" takes row codes
 _PAIRS_A_THREAD = 4_000_000  # below, starting a thread costs more than it saves
+
+
+class RowCodeSettings(NamedTuple):
+    """How items that are vectors get codes, if they do."""
+
+    bits: int
+    rescore: int
 
 
 class Index:
@@ -28,6 +35,14 @@ class Index:
     Items have positions, counted from 0 in the order in which they were given. The result of a search is that of
     scoring every item and sorting, ties by lowest position, at any number of threads.
 
+    Attributes
+    ----------
+    model : DiscreteFM
+    mode : {"exact", "codes"}
+        Whether a search is exact, or finds candidates by row codes; of ``mode="auto"``, what it has come to.
+
+    Notes
+    -----
     Searching is safe from any number of threads, also while another thread adds or removes items: a search sees the
     catalogue as it was when the search began.
 
@@ -46,19 +61,33 @@ class Index:
     ((3, 5), (3, 5))
     """
 
-    def __init__(self, model: DiscreteFM, items: Any = None, block: str | None = None) -> None:
-        self._start(model, block)
+    def __init__(
+        self,
+        model: DiscreteFM,
+        items: Any = None,
+        block: str | None = None,
+        *,
+        mode: str = "exact",
+        bits: int = 64,
+        rescore: int = 50,
+    ) -> None:
+        self._start(model, block, RowCodeSettings(check_bits(bits), check_whole("rescore", rescore, 1, 10**6)))
+        self.mode = check_choice("mode", mode, ("exact", "codes", "auto"))
         self.add(np.arange(len(self._items.gains)) if items is None else items)
 
     @classmethod
-    def _of_shelves(cls, model: DiscreteFM, block: str, shelves: tuple[Shelf, ...], n_positions: int) -> Index:
+    def _of_shelves(
+        cls, model: DiscreteFM, block: str, shelves: tuple[Shelf, ...], n_positions: int, row_codes: RowCodeSettings
+    ) -> Index:
         index = cls.__new__(cls)
-        index._start(model, block)
+        index._start(model, block, row_codes)
+        index.mode = "codes" if any(isinstance(shelf, RowCodeShelf) for shelf in shelves) else "exact"
         index._shelves, index._n_positions = shelves, n_positions
         return index
 
-    def _start(self, model: DiscreteFM, block: str | None) -> None:
+    def _start(self, model: DiscreteFM, block: str | None, row_codes: RowCodeSettings) -> None:
         self.model = model
+        self._row_codes = row_codes
         self._users, self._items = halves(model, block)
         self._writing = threading.Lock()
         self._shelves: tuple[Shelf, ...] = ()
@@ -73,7 +102,8 @@ class Index:
         return sum(shelf.n_items for shelf in self._shelves)
 
     def __repr__(self) -> str:
-        return f"Index({len(self)} items of {self.model.bits} bits)"
+        how = "exact" if self.mode == "exact" else f"row codes of {self._row_codes.bits} bits"
+        return f"Index({len(self)} items, {how})"
 
     def search(
         self,
@@ -121,7 +151,9 @@ class Index:
             shelf.search(mask, rows, excluded, min(n, left), min(threads, 1 + len(rows) * left // _PAIRS_A_THREAD))
             for shelf, (mask, left) in zip(shelves, masks, strict=True)
         ]
-        return found[0] if len(found) == 1 else _merge(found, n)
+        if len(found) == 1:
+            return found[0]
+        return best_of(np.concatenate([p for p, _ in found], axis=1), np.concatenate([s for _, s in found], axis=1), n)
 
     def add(self, items: Any) -> npt.NDArray[np.int64]:
         """Add items, and return their positions.
@@ -167,11 +199,17 @@ class Index:
 
         So there are few shelves, and an item is moved seldom.
         """
-        kind = CodeShelf if len(items.codes) == len(items) else VectorShelf
+        coded = len(items.codes) == len(items)
+        if self.mode == "auto":
+            self.mode = "codes" if len(items) >= _MANY and not coded else "exact"
+        kind = CodeShelf if coded else RowCodeShelf if self.mode == "codes" else VectorShelf
         kept = list(shelves)
         while kept and type(kept[-1]) is kind and kept[-1].n_items <= 2 * len(items):
             items = Items.together([kept.pop().items(), items])
-        kept.append(kind.of(items, self._user_length()))
+        length = self._user_length()
+        kept.append(
+            RowCodeShelf.of(items, length, *self._row_codes) if kind is RowCodeShelf else kind.of(items, length)
+        )
         self._shelves = tuple(kept)
         self._n_positions = max(self._n_positions, int(items.positions.max(initial=-1)) + 1)
 
@@ -189,11 +227,3 @@ def _mask(shelf: Shelf, allowed: Any, denied: Any) -> tuple[Mask, int]:
     if denied is not None:
         mask = mask & ~shelf.mask(denied)
     return mask, count(mask)
-
-
-def _merge(found: Sequence[Found], n: int) -> Found:
-    """Return the best n of what each shelf has found."""
-    positions = np.concatenate([p for p, _ in found], axis=1)
-    scores = np.concatenate([s for _, s in found], axis=1)
-    order = np.lexsort((positions, -scores), axis=1)[:, :n]
-    return np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)

@@ -2,6 +2,7 @@
 #include "bind/bind.hpp"
 #include "topn/code_catalogue.hpp"
 #include "topn/code_paths.hpp"
+#include "topn/rescore.hpp"
 #include "topn/search.hpp"
 #include "topn/vector_catalogue.hpp"
 #include "topn/vector_path.hpp"
@@ -213,6 +214,23 @@ void bind_topn(nb::module_& m) {
             nb::arg("alive").noconvert(), nb::arg("vectors").noconvert(), nb::arg("constants").noconvert(),
             nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(), nb::arg("n"),
             nb::arg("n_threads"));
+    m.def(
+        "rescore",
+        [](Array2<const float> vectors, Reals biases, Array2<const float> queries, Array1<const double> constants,
+           Array2<const int64_t> candidates, int n_threads) {
+            require(queries.shape(1) == vectors.shape(1), "queries and items need vectors of the same width");
+            require(candidates.shape(0) == constants.size(), "one row of candidates a query is needed");
+            std::vector<float> out(candidates.size());
+            {
+                nb::gil_scoped_release release;
+                Team team(n_threads, poll_signals);
+                rescore(team, span_of(vectors), span_of(biases), static_cast<int64_t>(vectors.shape(1)),
+                        {span_of(queries), span_of(constants)}, span_of(candidates), out);
+            }
+            return own_array(std::move(out));
+        },
+        nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(), nb::arg("queries").noconvert(),
+        nb::arg("constants").noconvert(), nb::arg("candidates").noconvert(), nb::arg("n_threads"));
 }
 
 }  // namespace bitfm
