@@ -129,7 +129,7 @@ def test_candidates_are_checked():
     expected = given["queries"].astype(float) @ given["vectors"].T.astype(float)
     assert scores[0, 1] == np.float32(expected[0, 69])
     assert np.isneginf(scores[given["candidates"] < 0]).all()
-    each_spoilt(lambda **a: _core.rescore(**a, n_threads=1), given, given)
+    each_spoilt(lambda **a: _core.rescore(**a, n_threads=1), given, ("vectors", "biases", "queries", "constants"))
     for wrong in (-2, N, 2**62, -(2**63)):
         with pytest.raises(ValueError, match="candidates must be"):
             _core.rescore(**given | {"candidates": np.full((QUERIES, 2), wrong)}, n_threads=1)

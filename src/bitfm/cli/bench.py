@@ -124,6 +124,24 @@ def ablation(
 
 
 @app.command()
+def retrieval(
+    data: Data = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="trained, codes, context, features or rows; may be given several times. Default: all."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best items, against FAISS, implicit and the bare matrix product."""
+    from bitfm.bench._results import command_line
+    from bitfm.bench.retrieval import run
+
+    command = command_line("retrieval", part=part)
+    for title, rows in run(part, folder=data, say=note):
+        show(title, rows, caption=command, as_json=as_json)
+
+
+@app.command()
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
@@ -145,4 +163,5 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     accuracy(data=data, as_json=as_json)
     features(data=data, as_json=as_json)
     ablation(data=data, as_json=as_json)
+    retrieval(data=data, as_json=as_json)
     scale(as_json=as_json)

@@ -61,7 +61,7 @@ def learn_row_codes(vectors: npt.NDArray[np.float32], bits: int, n_threads: int)
 
 def _encode(
     vectors: npt.NDArray[np.float64],
-    basis: npt.NDArray[np.float64],
+    basis: npt.NDArray[Any],
     start: tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]] | None,
     n_threads: int,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:

@@ -35,6 +35,7 @@ Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] 
 Mask: TypeAlias = npt.NDArray[np.uint64]
 
 CHUNK = 64  # items, as many as a word of a mask has bits
+_BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 _LARGE = 100_000  # from so many items on, the scan does without some dimensions:
 _MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 
@@ -255,7 +256,8 @@ class RowCodeShelf(Shelf):
         return CodeShelf({name: self.arrays[name] for name in CodeShelf.names}, self.alive)
 
     def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
-        candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), count(mask)) if n else 0
+        left = self.n_items if mask is self.alive else count(mask)
+        candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), left) if n else 0
         arrays = self.arrays
         vectors = rows.as_vectors()
         turned = Rows(
@@ -292,7 +294,7 @@ def best_of(positions: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], n
 
 def count(mask: Mask) -> int:
     """Return the number of bits that are set."""
-    return int(np.unpackbits(mask.view(np.uint8)).sum())
+    return int(_BITS_OF_BYTE[mask.view(np.uint8)].sum(dtype=np.int64))
 
 
 def _shaped(n_queries: int, n: int, found: Found) -> Found:

@@ -1,0 +1,37 @@
+"""Rivals in turns: what each of them takes at its best, and how it compares."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bitfm.bench._measure import Row
+
+__all__ = ["OURS", "contest"]
+
+OURS = "bitfm"
+
+
+def contest(
+    what: str, n_queries: int, rivals: Mapping[str, Callable[[], Any]], *, rounds: int = 5, seconds: float = 20.0
+) -> list[Row]:
+    """Time all rivals in turns, round after round, and return a row for each.
+
+    The machine is noisy, so each is taken at its best, and what counts is ``times``: how many times as long as bitfm's
+    row, the first, it takes. Rounds end early when they have taken `seconds`.
+    """
+    best = dict.fromkeys(rivals, float("inf"))
+    begin = time.perf_counter()
+    for number in range(rounds):
+        for name, run in rivals.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+        if number and time.perf_counter() - begin > seconds:
+            break
+    ours = next(iter(best.values()))
+    return [
+        {"what": what, "method": name, "µs a query": 1e6 * taken / n_queries, "times": taken / ours}
+        for name, taken in best.items()
+    ]

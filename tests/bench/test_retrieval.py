@@ -1,0 +1,59 @@
+"""The benchmark of the search measures what it says."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from bitfm import BitfmError
+from bitfm.bench import _opponents, retrieval
+from bitfm.bench._contest import OURS, contest
+
+
+def test_a_contest_takes_turns_and_the_best_of_each():
+    calls = []
+    waits = {"ours": iter([0.02, 0.001, 0.01]), "theirs": iter([0.05, 0.03, 0.04])}
+
+    def rival(name):
+        calls.append(name)
+        time.sleep(next(waits[name]))
+
+    rows = contest("naps", 10, {name: lambda name=name: rival(name) for name in waits}, rounds=3)
+    assert calls == ["ours", "theirs"] * 3
+    assert [row["method"] for row in rows] == ["ours", "theirs"]
+    assert rows[0]["times"] == 1
+    assert rows[0]["µs a query"] >= 100
+    assert rows[1]["times"] == rows[1]["µs a query"] / rows[0]["µs a query"] > 1
+
+
+def test_generated_models_score_as_they_search():
+    model = retrieval.generated_codes(20, 300, n_contexts=5)
+    assert [field.block for field in model.fields_] == ["user", "context", "item"]
+    model, items = retrieval.generated_features(20, 300)
+    positions, scores = model.index(items).search(np.arange(20), n=300)
+    users = np.repeat(np.arange(20), 300)
+    rows = items.take(positions.ravel())
+    np.testing.assert_allclose(model.predict_pairs(users, rows), scores.ravel(), rtol=1e-5)
+
+
+def test_missing_rivals_are_named(monkeypatch):
+    monkeypatch.setattr(_opponents.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(BitfmError, match=r"faiss and implicit.*bitfm\[bench\]"):
+        list(retrieval.run(["context"]))
+    with pytest.raises(ValueError, match="part must be one of"):
+        list(retrieval.run(["all"]))
+
+
+def test_the_rivals_find_what_the_index_finds():
+    pytest.importorskip("faiss")
+    model = retrieval.generated_codes(40, 500)
+    of_users, of_items = retrieval._with_bias(model, 40)
+    positions, _ = model.index().search(np.arange(40))
+    best = np.argsort(-(of_users.astype(float) @ of_items.T.astype(float)), axis=1)[:, :10]
+    assert retrieval._recall(best, positions) > 0.999
+    name, search = _opponents.flat(of_items)
+    assert name.startswith("FAISS")
+    assert OURS == "bitfm"
+    search(of_users, 10, at_once=7)
