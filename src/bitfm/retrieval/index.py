@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.models._base import check_bits, check_choice, check_whole, thread_count
+from bitfm.retrieval._export import to_faiss_binary, to_usearch
 from bitfm.retrieval._half import halves
 from bitfm.retrieval._selection import excluded_of, positions_of
 from bitfm.retrieval._shelf import CodeShelf, Items, Mask, RowCodeShelf, Shelf, VectorShelf, best_of, count
@@ -193,6 +194,22 @@ class Index:
                     f"({len(np.unique(where))} different) and {len(rows)} items."
                 )
             self._put(Items.of(rows, where), tuple(shelf.without(where) for shelf in self._shelves))
+
+    def to_faiss_binary(self) -> Any:
+        """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
+
+        It finds the nearest codes by Hamming distance. Gains and biases stay behind, so its order is the model's only
+        where all items have the same. Queries are codes, too, such as ``model.codes_`` of users. Needs the extra
+        ``faiss``.
+        """
+        return to_faiss_binary(self._shelves)
+
+    def to_usearch(self) -> Any:
+        """Return the items' codes as a USearch ``Index`` of Hamming distances, positions for keys.
+
+        As for `to_faiss_binary`; and its search is not exact. Needs the extra ``usearch``.
+        """
+        return to_usearch(self._shelves)
 
     def _put(self, items: Items, shelves: tuple[Shelf, ...]) -> None:
         """Put items on a shelf of their own, together with those of shelves that are not much larger.
