@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import mmap
+import pickle
 import subprocess
 import sys
 
@@ -96,6 +98,21 @@ def test_another_process_finds_the_same(ids, tmp_path):
     assert out.stdout.strip() == str(ids.index().search([4], n=9)[0].tolist())
 
 
+@pytest.mark.parametrize("mode", ["exact", "codes"])
+@pytest.mark.parametrize("through", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
+def test_an_index_can_be_copied(ids, rich, tmp_path, through, mode):
+    model, items = rich
+    for index in (ids.index(), model.index(items, mode=mode)):
+        index.search(np.arange(3))
+        copied = through(index)
+        assert_same(copied, index)
+        copied.remove([0])
+        assert len(copied) == len(index) - 1
+    ids.save(tmp_path / "m.bitfm", index=ids.index())
+    opened = load(tmp_path / "m.bitfm")
+    assert_same(through(opened).index(), opened.index())
+
+
 def test_which_index_a_model_has(ids, rich, tmp_path):
     ids.save(tmp_path / "m.bitfm", index=ids.index([1, 2, 3]))
     opened = load(tmp_path / "m.bitfm")
@@ -106,6 +123,11 @@ def test_which_index_a_model_has(ids, rich, tmp_path):
     assert len(opened.index()) == 5
     with pytest.raises(ValueError, match="another model"):
         rich[0].save(tmp_path / "n.bitfm", index=ids.index())
+    before = opened.index()
+    opened.fit(random_blocks("bare"), np.arange(40.0))
+    with pytest.raises(ValueError, match="another fit"):
+        opened.save(tmp_path / "n.bitfm", index=before)
+    assert not (tmp_path / "n.bitfm").exists()
 
 
 def rewritten(path, change):

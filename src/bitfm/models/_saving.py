@@ -66,8 +66,8 @@ def save_model(model: FeatureModel, path: Path, index: Index | None = None) -> N
     if index is not None:
         from bitfm.retrieval._saving import index_contents
 
-        if index.model is not model:
-            raise ValueError("save: the index is of another model; make one with this model's index().")
+        if index.model is not model or index._fitted is not model.codes_:
+            raise ValueError("save: the index is of another model, or of another fit; make one with index().")
         of_index, about = index_contents(index)
         tensors |= of_index
         metadata |= about

@@ -92,6 +92,9 @@ class Shelf(ABC):
     def items(self) -> Items:
         """Return the items that are not removed."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # not what is made from them
+
     @cached_property
     def n_items(self) -> int:
         """Number of items that are not removed."""

@@ -88,11 +88,19 @@ class Index:
 
     def _start(self, model: DiscreteFM, block: str | None, row_codes: RowCodeSettings) -> None:
         self.model = model
+        self._fitted = model.codes_  # what the index is of: the model may be fitted again
         self._row_codes = row_codes
         self._users, self._items = halves(model, block)
         self._writing = threading.Lock()
         self._shelves: tuple[Shelf, ...] = ()
         self._n_positions = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_writing"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._writing = threading.Lock()
 
     @property
     def block(self) -> str:
