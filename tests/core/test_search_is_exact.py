@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitfm import _core
+from bitfm.models._half import Rows
 from bitfm.retrieval import _shelf
-from bitfm.retrieval._half import Rows
 from bitfm.retrieval._shelf import CodeShelf, Items, VectorShelf
 
 NOTHING = (None, None)
@@ -72,6 +72,11 @@ def biases_of(rng, kind, n):
     return (SPREADS[kind](rng, n) * rng.choice([-1, 1], n)).astype(np.float32)
 
 
+def random_items(rng, size, n_bytes, gains, biases):
+    amounts = SPREADS[gains](rng, size).astype(np.float32)
+    return code_items(random_codes(rng, size, n_bytes), amounts, biases_of(rng, biases, size))
+
+
 @pytest.mark.parametrize("isa", _core.available_isas())
 @pytest.mark.parametrize("n_bytes", [1, 3, 8, 16, 31, 32, 64])
 @pytest.mark.parametrize(("gains", "biases"), GAINS_AND_BIASES)
@@ -79,9 +84,7 @@ def test_codes_for_codes(isa, n_bytes, gains, biases):
     _core.use_isa(isa)
     rng = np.random.default_rng(0)
     for size in SIZES:
-        items = code_items(
-            random_codes(rng, size, n_bytes), SPREADS[gains](rng, size).astype(np.float32), biases_of(rng, biases, size)
-        )
+        items = random_items(rng, size, n_bytes, gains, biases)
         shelf = CodeShelf.of(items, 1.0)
         for n_queries in (1, 9):
             codes = random_codes(rng, n_queries, n_bytes)
@@ -103,9 +106,7 @@ def test_codes_for_vectors(isa, n_bytes, gains, biases):
     _core.use_isa(isa)
     rng = np.random.default_rng(1)
     for size in SIZES:
-        items = code_items(
-            random_codes(rng, size, n_bytes), SPREADS[gains](rng, size).astype(np.float32), biases_of(rng, biases, size)
-        )
+        items = random_items(rng, size, n_bytes, gains, biases)
         shelf = CodeShelf.of(items, 1.0)
         # Whole numbers, whose sums are exact in any order.
         vectors = rng.integers(-9, 10, (9, n_bytes * 8)).astype(np.float32)

@@ -27,6 +27,7 @@ from bitfm.models._base import (
 )
 from bitfm.models._delegate import nearest_delegate, unpack_codes
 from bitfm.models._explain import Explanation, explain_row
+from bitfm.models._half import pair_blocks
 from bitfm.models._native import split_one_hot
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Callback, Iteration, Progress
@@ -279,9 +280,9 @@ class DiscreteFM(FeatureModel):
             the queries: the users, and the context.
         mode : {"exact", "codes", "auto"}, default "exact"
             For items with several features, each of which is a vector. ``"codes"`` gives each a code of its own to find
-            candidates by, which are then scored exactly: many times faster, and a few in a thousand of the best are
-            missed. ``"auto"`` does so from 100,000 items on. Items with a single feature are codes as they are, and
-            every search of them is exact.
+            candidates by, which are then scored exactly: two or three times faster on large catalogues, and a few of
+            the best are missed. ``"auto"`` does so from 100,000 items on. Items with a single feature are codes as they
+            are, and every search of them is exact.
         bits : int, default 64
             Length of the row codes of ``mode="codes"``.
         rescore : int, default 50
@@ -343,8 +344,6 @@ class DiscreteFM(FeatureModel):
         >>> bool((model.predict_pairs([0, 0, 1], [0, 1, 0]) == model.predict(X)).all())
         True
         """
-        from bitfm.retrieval._half import pair_blocks
-
         check_is_fitted(self)
         return self.predict(pair_blocks(self, users, items, block))
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.models._base import thread_count
-from bitfm.retrieval._half import Rows
+from bitfm.models._half import Rows
 from bitfm.retrieval._row_codes import learn_row_codes
 
 __all__ = [

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.models._base import check_bits, check_choice, check_whole, thread_count
+from bitfm.models._half import halves
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
-from bitfm.retrieval._half import halves
 from bitfm.retrieval._selection import excluded_of, positions_of
 from bitfm.retrieval._shelf import CodeShelf, Items, Mask, RowCodeShelf, Shelf, VectorShelf, best_of, count
 

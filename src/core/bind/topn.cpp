@@ -16,11 +16,18 @@ using Words = Array1<const uint64_t>;
 using Reals = Array1<const float>;
 using Wholes = Array1<const int32_t>;
 
-// Keeps the arrays alive that the catalogue borrows.
-class BoundCatalogue {
+template <class Items>
+Items with_alive(Items items, const Words& alive) {
+    items.alive = span_of(alive);
+    items.check();
+    return items;
+}
+
+// These keep the arrays alive that a catalogue borrows.
+class BoundCodeCatalogue {
   public:
-    BoundCatalogue(int bytes, Bytes codes, Wholes position, Reals bias, Reals gain, Reals chunk_bias, Reals chunk_most,
-                   Reals chunk_least, Reals inverse_most, Reals inverse_least, Wholes chunk_first)
+    BoundCodeCatalogue(int bytes, Bytes codes, Wholes position, Reals bias, Reals gain, Reals chunk_bias,
+                       Reals chunk_most, Reals chunk_least, Reals inverse_most, Reals inverse_least, Wholes chunk_first)
         : codes_(codes),
           wholes_{position, chunk_first},
           reals_{bias, gain, chunk_bias, chunk_most, chunk_least, inverse_most, inverse_least} {
@@ -38,15 +45,10 @@ class BoundCatalogue {
                       span_of(wholes_[1])};
     }
 
-    Catalogue with(const Words& alive) const {
-        Catalogue catalogue = catalogue_;
-        catalogue.alive = span_of(alive);
-        catalogue.check();
-        return catalogue;
-    }
+    CodeCatalogue with(const Words& alive) const { return with_alive(catalogue_, alive); }
 
   private:
-    Catalogue catalogue_;
+    CodeCatalogue catalogue_;
     Bytes codes_;
     std::vector<Wholes> wholes_;
     std::vector<Reals> reals_;
@@ -81,12 +83,7 @@ class BoundVectorCatalogue {
                       span_of(wholes_[1])};
     }
 
-    VectorCatalogue with(const Words& alive) const {
-        VectorCatalogue catalogue = catalogue_;
-        catalogue.alive = span_of(alive);
-        catalogue.check();
-        return catalogue;
-    }
+    VectorCatalogue with(const Words& alive) const { return with_alive(catalogue_, alive); }
 
   private:
     VectorCatalogue catalogue_;
@@ -167,7 +164,7 @@ auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions
 void bind_topn(nb::module_& m) {
     m.def("arrange_codes", &arrange_codes, nb::arg("codes").noconvert(), nb::arg("gains").noconvert(),
           nb::arg("biases").noconvert(), nb::arg("positions").noconvert(), nb::arg("weight"));
-    nb::class_<BoundCatalogue>(m, "CodeCatalogue")
+    nb::class_<BoundCodeCatalogue>(m, "CodeCatalogue")
         .def(nb::init<int, Bytes, Wholes, Reals, Reals, Reals, Reals, Reals, Reals, Reals, Wholes>(), nb::arg("bytes"),
              nb::arg("codes").noconvert(), nb::arg("position").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("gain").noconvert(), nb::arg("chunk_bias").noconvert(), nb::arg("chunk_most").noconvert(),
@@ -175,7 +172,7 @@ void bind_topn(nb::module_& m) {
              nb::arg("inverse_least").noconvert(), nb::arg("chunk_first").noconvert())
         .def(
             "search_codes",
-            [](const BoundCatalogue& self, Words alive, Array2<const uint8_t> codes, Reals gains,
+            [](const BoundCodeCatalogue& self, Words alive, Array2<const uint8_t> codes, Reals gains,
                Array1<const double> constants, std::optional<Array1<const int64_t>> start,
                std::optional<Wholes> excluded, int64_t n, int n_threads) {
                 const CodeQueries queries{span_of(codes), span_of(gains), span_of(constants)};
@@ -186,7 +183,7 @@ void bind_topn(nb::module_& m) {
             nb::arg("excluded").noconvert().none(), nb::arg("n"), nb::arg("n_threads"))
         .def(
             "search_vectors",
-            [](const BoundCatalogue& self, Words alive, Array2<const float> vectors, Array1<const double> constants,
+            [](const BoundCodeCatalogue& self, Words alive, Array2<const float> vectors, Array1<const double> constants,
                std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded, int64_t n, int n_threads) {
                 const RealQueries queries{span_of(vectors), span_of(constants)};
                 return find_best<CodeByVector>(self.with(alive), queries, start, excluded, n, n_threads);

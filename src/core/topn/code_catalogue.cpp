@@ -27,30 +27,26 @@ float inverse_of_least(float gain) {
 }  // namespace
 
 template <class Byte, class Word, class Real, class Whole>
-void CatalogueArrays<Byte, Word, Real, Whole>::check() const {
+void CodeCatalogueArrays<Byte, Word, Real, Whole>::check() const {
     const auto chunks = alive.size();
-    const auto fits = [&](const char* name, size_t size, size_t wanted) {
-        require(size == wanted, std::string("catalogue: ") + name + " has " + std::to_string(size) +
-                                    " entries, expected " + std::to_string(wanted));
-    };
     require(bytes >= 1 && bytes <= kMostBits / 8, "catalogue: codes must have 1 to 64 bytes");
     require(chunks < (size_t(1) << 25), "catalogue: at most 2^31 items");
-    fits("codes", codes.size(), chunks * kChunkItems * static_cast<size_t>(bytes));
-    fits("position", position.size(), chunks * kChunkItems);
-    fits("bias", bias.size(), chunks * kChunkItems);
-    fits("gain", gain.size(), chunks * kChunkItems);
-    fits("chunk_bias", chunk_bias.size(), chunks);
-    fits("chunk_most", chunk_most.size(), chunks);
-    fits("chunk_least", chunk_least.size(), chunks);
-    fits("inverse_most", inverse_most.size(), chunks);
-    fits("inverse_least", inverse_least.size(), chunks);
-    fits("chunk_first", chunk_first.size(), chunks);
+    require_size("codes", codes.size(), chunks * kChunkItems * static_cast<size_t>(bytes));
+    require_size("position", position.size(), chunks * kChunkItems);
+    require_size("bias", bias.size(), chunks * kChunkItems);
+    require_size("gain", gain.size(), chunks * kChunkItems);
+    require_size("chunk_bias", chunk_bias.size(), chunks);
+    require_size("chunk_most", chunk_most.size(), chunks);
+    require_size("chunk_least", chunk_least.size(), chunks);
+    require_size("inverse_most", inverse_most.size(), chunks);
+    require_size("inverse_least", inverse_least.size(), chunks);
+    require_size("chunk_first", chunk_first.size(), chunks);
 }
-template struct CatalogueArrays<const uint8_t, const uint64_t, const float, const int32_t>;
-template struct CatalogueArrays<uint8_t, uint64_t, float, int32_t>;
+template struct CodeCatalogueArrays<const uint8_t, const uint64_t, const float, const int32_t>;
+template struct CodeCatalogueArrays<uint8_t, uint64_t, float, int32_t>;
 
 void arrange(std::span<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,
-             std::span<const int32_t> positions, double weight, const NewCatalogue& out) {
+             std::span<const int32_t> positions, double weight, const NewCodeCatalogue& out) {
     out.check();
     const auto bytes = static_cast<size_t>(out.bytes);
     require(codes.size() == biases.size() * bytes, "one code an item is needed");

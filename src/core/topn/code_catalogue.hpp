@@ -12,7 +12,7 @@
 namespace bitfm {
 
 template <class Byte, class Word, class Real, class Whole>
-struct CatalogueArrays {
+struct CodeCatalogueArrays {
     int bytes;  // of a code
     std::span<Byte> codes;
     std::span<Word> alive;
@@ -28,12 +28,12 @@ struct CatalogueArrays {
     int64_t width() const { return bytes * 8; }
     void check() const;  // that the sizes fit each other
 };
-using Catalogue = CatalogueArrays<const uint8_t, const uint64_t, const float, const int32_t>;
-using NewCatalogue = CatalogueArrays<uint8_t, uint64_t, float, int32_t>;
+using CodeCatalogue = CodeCatalogueArrays<const uint8_t, const uint64_t, const float, const int32_t>;
+using NewCodeCatalogue = CodeCatalogueArrays<uint8_t, uint64_t, float, int32_t>;
 
 // Fill a catalogue, whose arrays have room for all items. `codes` has a row an item; `weight` is what a unit of gain
 // counts against a unit of bias when items are put together.
 void arrange(std::span<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,
-             std::span<const int32_t> positions, double weight, const NewCatalogue& out);
+             std::span<const int32_t> positions, double weight, const NewCodeCatalogue& out);
 
 }  // namespace bitfm

@@ -29,7 +29,7 @@ int rare_cost(int bits, double bit_cost) {
 
 }  // namespace
 
-CodePath::CodePath(const Catalogue& items, int most_limit, int low_limit)
+CodePath::CodePath(const CodeCatalogue& items, int most_limit, int low_limit)
     : items_(items),
       chunks_{items.bytes,
               items.codes.size() > kFar,
@@ -55,7 +55,7 @@ void CodePath::set_steps(int lane, double reach, double step) {
     tile_.inverse_step[lane] = static_cast<float>(1 / step);
 }
 
-CodeByCode::CodeByCode(const Catalogue& items, const CodeQueries& queries)
+CodeByCode::CodeByCode(const CodeCatalogue& items, const CodeQueries& queries)
     : CodePath(items, items.bytes * 8 < kAllHit ? kAllHit - 1 : kAllHit, rare_cost(items.bytes * 8, 1)),
       queries_(queries) {}
 
@@ -80,7 +80,7 @@ int CodeByCode::count(int lane, int64_t place) const {
     return cost;
 }
 
-CodeByVector::CodeByVector(const Catalogue& items, const RealQueries& queries)
+CodeByVector::CodeByVector(const CodeCatalogue& items, const RealQueries& queries)
     : CodePath(items, kAllHit, rare_cost(items.bytes * 8, 2 * kSteps / (items.bytes * 8))),
       queries_(queries),
       sums_(static_cast<size_t>(kTile * items.bytes * 32)) {}

@@ -15,9 +15,9 @@ namespace bitfm {
 
 class CodePath {
   public:
-    using Items = Catalogue;
+    using Items = CodeCatalogue;
 
-    CodePath(const Catalogue& items, int most_limit, int low_limit);
+    CodePath(const CodeCatalogue& items, int most_limit, int low_limit);
 
     int64_t scan(const Kernels& kernels, int64_t begin, int64_t end) {
         return kernels.scan_codes(chunks_, tile_, begin, end);
@@ -47,7 +47,7 @@ class CodePath {
         return in < 0 ? 0 : kernels.above(tile_.left[lane], static_cast<uint8_t>(limit - in));
     }
 
-    const Catalogue& items_;
+    const CodeCatalogue& items_;
     CodeChunks chunks_;
     QueryTile tile_{};
     std::vector<uint8_t> tables_;
@@ -59,7 +59,7 @@ class CodeByCode : public CodePath {
   public:
     using Queries = CodeQueries;
 
-    CodeByCode(const Catalogue& items, const CodeQueries& queries);
+    CodeByCode(const CodeCatalogue& items, const CodeQueries& queries);
 
     void start(int64_t first, int n);
     double score(const Kernels&, int lane, int64_t place) const {
@@ -95,7 +95,7 @@ class CodeByVector : public CodePath {
   public:
     using Queries = RealQueries;
 
-    CodeByVector(const Catalogue& items, const RealQueries& queries);
+    CodeByVector(const CodeCatalogue& items, const RealQueries& queries);
 
     void start(int64_t first, int n);
     double score(const Kernels&, int lane, int64_t place) const;

@@ -32,27 +32,23 @@ float bound(double x) {
 template <class Whole8, class Whole16, class Word, class Whole, class Real>
 void VectorCatalogueArrays<Whole8, Whole16, Word, Whole, Real>::check() const {
     const auto chunks = alive.size();
-    const auto fits = [&](const char* name, size_t size, size_t wanted) {
-        require(size == wanted, std::string("catalogue: ") + name + " has " + std::to_string(size) +
-                                    " entries, expected " + std::to_string(wanted));
-    };
     require(dimensions >= 1 && dimensions <= kMostDimensions,
             "catalogue: vectors must have 1 to " + std::to_string(kMostDimensions) + " dimensions");
     require(turn.size() % static_cast<size_t>(dimensions) == 0 && leading() >= 2 && leading() % 2 == 0 &&
                 leading() <= dimensions + 1,
             "catalogue: the leading dimensions must be an even number, at most one more than all");
     require(chunks < (size_t(1) << 25), "catalogue: at most 2^31 items");
-    fits("values", values.size(), chunks * kChunkItems * static_cast<size_t>(leading()));
-    fits("start", start.size(), chunks * kChunkItems);
-    fits("position", position.size(), chunks * kChunkItems);
-    fits("bias", bias.size(), chunks * kChunkItems);
-    fits("vectors", vectors.size(), chunks * kChunkItems * static_cast<size_t>(dimensions));
-    fits("chunk_bias", chunk_bias.size(), chunks);
-    fits("inverse_step", inverse_step.size(), chunks);
-    fits("length", length.size(), chunks);
-    fits("error", error.size(), chunks);
-    fits("rest", rest.size(), chunks);
-    fits("chunk_first", chunk_first.size(), chunks);
+    require_size("values", values.size(), chunks * kChunkItems * static_cast<size_t>(leading()));
+    require_size("start", start.size(), chunks * kChunkItems);
+    require_size("position", position.size(), chunks * kChunkItems);
+    require_size("bias", bias.size(), chunks * kChunkItems);
+    require_size("vectors", vectors.size(), chunks * kChunkItems * static_cast<size_t>(dimensions));
+    require_size("chunk_bias", chunk_bias.size(), chunks);
+    require_size("inverse_step", inverse_step.size(), chunks);
+    require_size("length", length.size(), chunks);
+    require_size("error", error.size(), chunks);
+    require_size("rest", rest.size(), chunks);
+    require_size("chunk_first", chunk_first.size(), chunks);
 }
 template struct VectorCatalogueArrays<const int8_t, const int16_t, const uint64_t, const int32_t, const float>;
 template struct VectorCatalogueArrays<int8_t, int16_t, uint64_t, int32_t, float>;

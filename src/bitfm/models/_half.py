@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,9 @@ from bitfm.data._tables import Table, check_rows
 from bitfm.data.blocks import Block, Blocks
 from bitfm.models._delegate import unpack_codes
 from bitfm.models._native import make_design
-from bitfm.models.discrete import DiscreteFM
+
+if TYPE_CHECKING:
+    from bitfm.models.discrete import DiscreteFM
 
 __all__ = ["Half", "Rows", "halves", "pair_blocks"]
 
@@ -70,7 +72,7 @@ class Half:
         return len(self.names) == 1 and len(self.sizes[self.names[0]]) == 1
 
     def blocks(self, what: str, given: Any) -> Blocks:
-        """Check rows given as Blocks, as a Block if there is but one, or as numbers of bare ids."""
+        """Check rows given as Blocks, or as a Block if there is but one."""
         if isinstance(given, Block):
             if len(self.names) > 1:
                 raise ValueError(
@@ -124,7 +126,7 @@ class Half:
         constants = _core.predict_codes(design, self.bias, weights, self.codes, self.gains, self.cross, n_threads)
         features, amounts = _core.single_features(design, self.gains, n_threads)
         coded = features != _SEVERAL
-        codes = np.array(self.codes[np.maximum(features[coded], 0)])
+        codes = self.codes.take(np.maximum(features[coded], 0), axis=0)
         codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
         several = blocks[~coded]
         vectors = _core.side_vectors(make_design(several, dtype), self.codes, self.gains, n_threads)
