@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from bitfm import _core
 from bitfm.models._half import Rows
-from bitfm.retrieval import _shelf
-from bitfm.retrieval._shelf import CodeShelf, Items, VectorShelf
+from bitfm.retrieval import _vector_shelf
+from bitfm.retrieval._code_shelf import CodeShelf
+from bitfm.retrieval._shelf import Items
+from bitfm.retrieval._vector_shelf import VectorShelf
 
 NOTHING = (None, None)
 SIZES = (0, 1, 63, 64, 65, 500)
@@ -125,7 +127,7 @@ def test_codes_for_vectors(isa, n_bytes, gains, biases):
 @pytest.mark.parametrize("biases", SPREADS)
 def test_vectors_for_vectors(isa, width, rank, biases, monkeypatch):
     _core.use_isa(isa)
-    monkeypatch.setattr(_shelf, "_LARGE", 65)  # leave dimensions out of smaller catalogues, too
+    monkeypatch.setattr(_vector_shelf, "_LARGE", 65)  # leave dimensions out of smaller catalogues, too
     rng = np.random.default_rng(2)
     for size in SIZES:
         # Whole numbers again; of low rank, so that the scan leaves dimensions out; some vectors occur twice.

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bitfm import _core
-from bitfm.retrieval._shelf import CodeShelf, VectorShelf
+from bitfm.retrieval._code_shelf import CodeShelf
+from bitfm.retrieval._vector_shelf import VectorShelf
 from spoilt import each_spoilt
 
 N, BYTES, WIDTH, QUERIES = 70, 2, 16, 3

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.errors import BitfmError
-from bitfm.retrieval._shelf import CodeShelf, Items, Shelf
+from bitfm.retrieval._code_shelf import CodeShelf
+from bitfm.retrieval._shelf import Items, Shelf
 
 __all__ = ["to_faiss_binary", "to_usearch"]
 

@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
 from bitfm.models._saving import INDEX_PREFIX
-from bitfm.retrieval._shelf import CHUNK, CodeShelf, RowCodeShelf, Shelf, VectorShelf
+from bitfm.retrieval._code_shelf import CodeShelf
+from bitfm.retrieval._row_code_shelf import RowCodeShelf
+from bitfm.retrieval._shelf import CHUNK, Shelf
+from bitfm.retrieval._vector_shelf import VectorShelf
 from bitfm.retrieval.index import Index, RowCodeSettings
 
 if TYPE_CHECKING:

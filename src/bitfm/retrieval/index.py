@@ -10,9 +10,12 @@ import numpy.typing as npt
 
 from bitfm.models._base import check_bits, check_choice, check_whole, thread_count
 from bitfm.models._half import halves
+from bitfm.retrieval._code_shelf import CodeShelf
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
+from bitfm.retrieval._row_code_shelf import RowCodeShelf
 from bitfm.retrieval._selection import excluded_of, positions_of
-from bitfm.retrieval._shelf import CodeShelf, Items, Mask, RowCodeShelf, Shelf, VectorShelf, best_of, count
+from bitfm.retrieval._shelf import Items, Mask, Shelf, best_of, count
+from bitfm.retrieval._vector_shelf import VectorShelf
 
 if TYPE_CHECKING:
     from bitfm.models.discrete import DiscreteFM

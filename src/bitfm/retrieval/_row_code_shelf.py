@@ -1,0 +1,70 @@
+"""A shelf of items that are vectors, with row codes to find candidates by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from bitfm import _core
+from bitfm.models._base import thread_count
+from bitfm.models._half import Rows
+from bitfm.retrieval._code_shelf import CodeShelf
+from bitfm.retrieval._row_codes import learn_row_codes
+from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, best_of, count
+
+__all__ = ["RowCodeShelf"]
+
+
+@dataclass(frozen=True, eq=False)
+class RowCodeShelf(Shelf):
+    """Items that are vectors, with codes to find candidates by; these are then scored exactly."""
+
+    names = (*CodeShelf.names, "row_position", "row_bias", "row_vectors", "basis")
+    rescore: int = 50  # candidates for the best ten, and as many more for more
+
+    @classmethod
+    def of(cls, items: Items, user_length: float, bits: int = 64, rescore: int = 50) -> Self:
+        order = np.argsort(items.positions)
+        positions, biases, vectors = items.positions[order], items.biases[order], items.vectors[order]
+        learned = learn_row_codes(vectors, bits, thread_count(-1))
+        coded = Items(biases, positions, learned.codes, learned.gains, np.zeros((0, bits), np.float32))
+        arrays = dict(CodeShelf.of(coded, user_length).arrays)
+        arrays |= {"row_position": positions, "row_bias": biases, "row_vectors": vectors, "basis": learned.basis}
+        return cls(arrays, arrays["alive"], rescore)
+
+    @cached_property
+    def _codes(self) -> CodeShelf:
+        return CodeShelf({name: self.arrays[name] for name in CodeShelf.names}, self.alive)
+
+    def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
+        left = self.n_items if mask is self.alive else count(mask)
+        candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), left) if n else 0
+        arrays = self.arrays
+        vectors = rows.as_vectors()
+        turned = Rows(
+            rows.constants,
+            np.zeros((0, arrays["codes"].shape[1]), np.uint8),
+            np.zeros(0, np.float32),
+            vectors @ arrays["basis"],
+            np.zeros(len(rows), bool),
+        )
+        positions, _ = self._codes.search(mask, turned, excluded, candidates, n_threads)
+        at = np.where(positions >= 0, np.searchsorted(arrays["row_position"], positions), -1)
+        scores = _core.rescore(arrays["row_vectors"], arrays["row_bias"], vectors, rows.constants, at, n_threads)
+        return best_of(positions, scores.reshape(positions.shape), n)
+
+    def items(self) -> Items:
+        arrays = self.arrays
+        positions = arrays["position"][self._alive_places]
+        at = np.searchsorted(arrays["row_position"], positions)
+        n_bytes = arrays["row_vectors"].shape[1] // 8
+        return Items(
+            arrays["row_bias"][at],
+            positions,
+            np.zeros((0, n_bytes), np.uint8),
+            np.zeros(0, np.float32),
+            arrays["row_vectors"][at],
+        )
