@@ -69,7 +69,7 @@ def test_the_splits_are_the_papers():
 @pytest.mark.memory
 @needs_data
 def test_a_fit_needs_at_most_three_times_its_input_and_the_model():
-    from bitfm.bench.memory import measure_fit
+    from bitfm.bench._peak import measure_fit
 
     used = measure_fit("yelp", 1)
     assert 0 < used["peak_mb"] <= used["allowed_mb"]

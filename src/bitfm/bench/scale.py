@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bitfm.bench.memory import input_bytes, model_bytes, peak_bytes, reset_peak
+from bitfm.bench._peak import input_bytes, model_bytes, peak_bytes, reset_peak
 from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
 from bitfm.models import Iteration

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from bitfm.bench._gibbs import compare_gibbs
 from bitfm.bench._measure import Row
+from bitfm.bench._peak import measure_fit
 from bitfm.bench._reference import sweep_rows
 from bitfm.bench.datasets import Split, load, need_data
-from bitfm.bench.memory import measure_fit
 from bitfm.errors import BitfmError
 from bitfm.models._base import check_choice
 from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes

@@ -26,7 +26,7 @@ def measure_fit(dataset: str, threads: int, folder: Path | None = None) -> dict[
     the model with its delegate.
     """
     environment = os.environ | ({"BITFM_DATA": str(folder)} if folder else {})
-    command = [sys.executable, "-m", "bitfm.bench.memory", dataset, str(threads)]
+    command = [sys.executable, "-m", "bitfm.bench._peak", dataset, str(threads)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the fit in a process of its own failed: {done.stderr.strip()[-500:]}")
