@@ -16,7 +16,7 @@ from bitfm.bench.datasets import load
 from bitfm.data.blocks import Blocks
 from bitfm.models.discrete import DiscreteFM
 
-__all__ = ["input_bytes", "measure_fit", "model_bytes", "peak_bytes", "reset_peak"]
+__all__ = ["input_bytes", "measure_fit", "model_bytes", "own_bytes", "peak_bytes", "reset_peak", "resident_bytes"]
 
 
 def measure_fit(dataset: str, threads: int, folder: Path | None = None) -> dict[str, float]:
@@ -37,7 +37,17 @@ def measure_fit(dataset: str, threads: int, folder: Path | None = None) -> dict[
 def reset_peak() -> int:
     """Start a new measurement of the peak and return the bytes resident now (Linux)."""
     Path("/proc/self/clear_refs").write_text("5")
+    return resident_bytes()
+
+
+def resident_bytes() -> int:
+    """Return the bytes resident now (Linux)."""
     return _status("VmRSS")
+
+
+def own_bytes() -> int:
+    """Return the bytes resident now that belong to no file (Linux)."""
+    return _status("RssAnon")
 
 
 def peak_bytes() -> int:

@@ -142,6 +142,28 @@ def retrieval(
 
 
 @app.command()
+def memory(
+    features: Annotated[
+        int, typer.Option(min=2, help="How many, in the model compared with real factors.")
+    ] = 1_000_000,
+    megabytes: Annotated[
+        float, typer.Option(min=0.01, help="Size of the file to open; three of them are written.")
+    ] = 1000,
+    folder: Annotated[
+        Path | None, typer.Option(help="A folder on a disk, for files in passing (default: the working directory).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Weigh a model against real factors, and open its file, against pickle and NumPy."""
+    from bitfm.bench._results import command_line
+    from bitfm.bench.memory import run
+
+    command = command_line("memory", features=features, megabytes=megabytes)
+    for title, rows in run(n_features=features, megabytes=megabytes, folder=folder, say=note):
+        show(title, rows, caption=command, as_json=as_json)
+
+
+@app.command()
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
@@ -164,4 +186,5 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     features(data=data, as_json=as_json)
     ablation(data=data, as_json=as_json)
     retrieval(data=data, as_json=as_json)
+    memory(as_json=as_json)
     scale(as_json=as_json)
