@@ -11,6 +11,16 @@ namespace bitfm {
 
 namespace {
 
+// One pass without a branch; a negative number is a large one without its sign.
+void require_below(std::span<const int32_t> numbers, int64_t end, const std::string& what) {
+    uint32_t most = 0;
+    for (int32_t number : numbers) most = std::max(most, static_cast<uint32_t>(number));
+    if (numbers.empty() || most < static_cast<uint64_t>(end)) return;
+    for (int32_t number : numbers)
+        if (number < 0 || number >= end)
+            throw BadInput(what + std::to_string(number) + " is outside 0.." + std::to_string(end - 1));
+}
+
 void check_field_arrays(const std::string& name, int64_t n_rows, int64_t n_columns, std::span<const int64_t> indptr,
                         std::span<const int32_t> indices, size_t n_values) {
     require(static_cast<int64_t>(indptr.size()) == n_rows + 1,
@@ -21,9 +31,7 @@ void check_field_arrays(const std::string& name, int64_t n_rows, int64_t n_colum
     require(indptr.front() == 0 && indptr.back() == static_cast<int64_t>(indices.size()) &&
                 std::is_sorted(indptr.begin(), indptr.end()),
             name + ": indptr must rise from 0 to the number of non-zeros");
-    for (int32_t column : indices)
-        require(column >= 0 && column < n_columns,
-                name + ": column index " + std::to_string(column) + " is outside 0.." + std::to_string(n_columns - 1));
+    require_below(indices, n_columns, name + ": column index ");
 }
 
 }  // namespace
@@ -37,9 +45,7 @@ void Design<Real>::add_block(int64_t n_rows, std::span<const int32_t> rows) {
     require(
         blocks.empty() || static_cast<int64_t>(rows.size()) == n,
         name + ": " + std::to_string(rows.size()) + " interactions, but the blocks before have " + std::to_string(n));
-    for (int32_t row : rows)
-        require(row >= 0 && row < n_rows,
-                name + ": row " + std::to_string(row) + " is outside 0.." + std::to_string(n_rows - 1));
+    require_below(rows, n_rows, name + ": row ");
     n = static_cast<int64_t>(rows.size());
     blocks.push_back({n_rows, rows, static_cast<int>(fields.size()), 0});
 }
@@ -55,8 +61,9 @@ void Design<Real>::add_field(Field<Real> field) {
         require(field.n_columns == block.n_rows, name + ": an identity needs as many columns as rows");
     } else {
         check_field_arrays(name, block.n_rows, field.n_columns, field.indptr, field.indices, field.values.size());
-        for (Real value : field.values)
-            require(std::isfinite(value), name + ": values must be finite, found NaN or infinity");
+        const bool finite =
+            std::all_of(field.values.begin(), field.values.end(), [](Real x) { return std::isfinite(x); });
+        require(finite, name + ": values must be finite, found NaN or infinity");
     }
     field.block = static_cast<int>(blocks.size()) - 1;
     field.first = n_features;
