@@ -249,6 +249,24 @@ def single_features(
 def side_vectors(
     design: Design32 | Design64, codes: NDArray[np.uint8], gains: NDArray[np.float32], n_threads: int
 ) -> NDArray[np.float32]: ...
+def score_pairs(
+    design: Design32 | Design64,
+    bias: float,
+    weights: NDArray[np.float32],
+    codes: NDArray[np.uint8],
+    gains: NDArray[np.float32],
+    cross: bool,
+    n_threads: int,
+) -> NDArray[np.float64]: ...
+def score_pairs_by_records(
+    design: Design32 | Design64,
+    bias: float,
+    records: NDArray[np.uint8],
+    kind: str,
+    width: int,
+    cross: bool,
+    n_threads: int,
+) -> NDArray[np.float64]: ...
 def arrange_codes(
     codes: NDArray[np.uint8],
     gains: NDArray[np.float32],

@@ -139,13 +139,6 @@ def test_an_index_of_nothing(ids):
     np.testing.assert_array_equal(np.sort(index.search([1])[0]), [[0, 1]])
 
 
-def test_predict_pairs_is_predict():
-    X = random_blocks("mixed")
-    model = fitted(X)
-    users = Blocks(user=X.blocks["user"], event=X.blocks["event"])
-    np.testing.assert_array_equal(model.predict_pairs(users, X.blocks["item"]), model.predict(X))
-
-
 # Change
 
 

@@ -164,6 +164,15 @@ def memory(
 
 
 @app.command()
+def pairs(as_json: Json = False) -> None:
+    """Score pairs from raw features, against tables of real and of whole numbers."""
+    from bitfm.bench.pairs import run
+
+    for title, rows in run(say=note):
+        show(title, rows, caption="bitfm bench pairs", as_json=as_json)
+
+
+@app.command()
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
@@ -186,5 +195,6 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     features(data=data, as_json=as_json)
     ablation(data=data, as_json=as_json)
     retrieval(data=data, as_json=as_json)
+    pairs(as_json=as_json)
     memory(as_json=as_json)
     scale(as_json=as_json)

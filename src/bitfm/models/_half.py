@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -58,13 +59,31 @@ class Half:
         self.sizes = {name: [f.size for f in fields if f.block == name] for name in names}
         self.bias = bias
         self.cross = model.interactions_ == "cross"
-        spans = [slice(field.start, field.stop) for field in fields]
-        if all(a.stop == b.start for a, b in pairwise(spans)):
-            spans = [slice(spans[0].start, spans[-1].stop)]
-        self.codes: npt.NDArray[np.uint8] = _parts(model.codes_, spans)
-        self.gains: npt.NDArray[np.float32] = _parts(model.gains_, spans)
-        self.weights = _parts(model.weights_, spans)
-        self._no_vectors = np.zeros((0, self.codes.shape[1] * 8), np.float32)
+        self._spans = [slice(field.start, field.stop) for field in fields]
+        if all(a.stop == b.start for a, b in pairwise(self._spans)):
+            self._spans = [slice(self._spans[0].start, self._spans[-1].stop)]
+        self._arrays = model.codes_, model.gains_, model.weights_
+        self._no_vectors = np.zeros((0, model.codes_.shape[1] * 8), np.float32)
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.uint8]:
+        """Codes of its features."""
+        return _parts(self._arrays[0], self._spans)
+
+    @cached_property
+    def gains(self) -> npt.NDArray[np.float32]:
+        """Gains of its features."""
+        return _parts(self._arrays[1], self._spans)
+
+    @cached_property
+    def weights(self) -> npt.NDArray[np.float32]:
+        """Weights of its features."""
+        return _parts(self._arrays[2], self._spans)
+
+    @property
+    def n_features(self) -> int:
+        """Number of its features."""
+        return sum(span.stop - span.start for span in self._spans)
 
     @property
     def bare(self) -> bool:
@@ -97,7 +116,7 @@ class Half:
         if isinstance(given, Block | Blocks):
             return self.blocks(what, given)
         ids = self._ids(what, given)
-        return self.blocks(what, Block(ids, {"id": Table.eye(len(self.gains))}))
+        return self.blocks(what, Block(ids, {"id": Table.eye(self.n_features)}))
 
     def rows(self, what: str, given: Any, n_threads: int) -> Rows:
         """Return what the rows amount to."""
@@ -117,13 +136,12 @@ class Half:
             raise TypeError(
                 f"{what}: the model has {fields}, so numbers do not tell; give a Block, or Blocks, of rows."
             )
-        return check_rows(what, np.atleast_1d(given), len(self.gains))
+        return check_rows(what, np.atleast_1d(given), self.n_features)
 
     def _rows_of_blocks(self, blocks: Blocks, n_threads: int) -> Rows:
         dtype = blocks.dtype
         design: Any = make_design(blocks, dtype)
-        weights = np.ascontiguousarray(self.weights, dtype)
-        constants = _core.predict_codes(design, self.bias, weights, self.codes, self.gains, self.cross, n_threads)
+        constants = _core.predict_codes(design, self.bias, self.weights, self.codes, self.gains, self.cross, n_threads)
         features, amounts = _core.single_features(design, self.gains, n_threads)
         coded = features != _SEVERAL
         codes = self.codes.take(np.maximum(features[coded], 0), axis=0)

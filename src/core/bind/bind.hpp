@@ -63,6 +63,7 @@ void bind_anchor(nb::module_& m);
 void bind_delegate(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_normal(nb::module_& m);
+void bind_pairs(nb::module_& m);
 void bind_sides(nb::module_& m);
 void bind_sweep(nb::module_& m);
 void bind_text(nb::module_& m);

@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
     bind_delegate(m);
     bind_isa(m);
     bind_normal(m);
+    bind_pairs(m);
     bind_sides(m);
     bind_sweep(m);
     bind_text(m);

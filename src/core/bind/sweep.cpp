@@ -9,8 +9,8 @@ namespace bitfm {
 
 namespace {
 
-template <class Real>
-auto predict(BoundDesign<Real>& bound, double bias, std::span<const Real> weights, const FactorView& factors,
+template <class Real, class Weight>
+auto predict(BoundDesign<Real>& bound, double bias, std::span<const Weight> weights, const FactorView& factors,
              bool cross, int n_threads) {
     const Design<Real>& design = bound.design;
     require(!design.blocks.empty(), "a design needs at least one block");
@@ -23,9 +23,24 @@ auto predict(BoundDesign<Real>& bound, double bias, std::span<const Real> weight
         std::vector<const int32_t*> row_of;
         for (const Block& block : design.blocks) row_of.push_back(block.rows.data());
         Team team(n_threads, poll_signals);
-        add_scores<Real>(team, design, row_of, weights, factors, cross, out);
+        add_scores<Real, Weight>(team, design, row_of, weights, factors, cross, out);
     }
     return own_array(std::move(out));
+}
+
+// Weights as the model has them, whatever X has: converting all of them would take longer than scoring a few rows.
+template <class Real, class Weight>
+void bind_predict_codes(nb::module_& m) {
+    m.def(
+        "predict_codes",
+        [](BoundDesign<Real>& design, double bias, Array1<const Weight> weights, Array2<const uint8_t> codes,
+           Array1<const float> gains, bool cross, int n_threads) {
+            require(gains.size() == codes.shape(0), "one gain per feature is needed");
+            const FactorView factors = view_of(codes, span_of(gains));
+            return predict<Real, Weight>(design, bias, span_of(weights), factors, cross, n_threads);
+        },
+        nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(),
+        nb::arg("gains").noconvert(), nb::arg("cross"), nb::arg("n_threads"));
 }
 
 // Look for Ctrl-C, which Python hands to its main thread alone, and for what that thread has to say.
@@ -53,24 +68,21 @@ void bind_for(nb::module_& m, const char* suffix) {
     m.def(
         "predict_reals",
         [](Bound& design, double bias, Array1<const Real> weights, Array2<const float> factors, bool cross,
-           int n_threads) { return predict<Real>(design, bias, span_of(weights), view_of(factors), cross, n_threads); },
+           int n_threads) {
+            return predict<Real, Real>(design, bias, span_of(weights), view_of(factors), cross, n_threads);
+        },
         nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("factors").noconvert(),
         nb::arg("cross"), nb::arg("n_threads"));
     m.def(
         "predict_reals",
         [](Bound& design, double bias, Array1<const Real> weights, Array2<const double> factors, bool cross,
-           int n_threads) { return predict<Real>(design, bias, span_of(weights), view_of(factors), cross, n_threads); },
+           int n_threads) {
+            return predict<Real, Real>(design, bias, span_of(weights), view_of(factors), cross, n_threads);
+        },
         nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("factors").noconvert(),
         nb::arg("cross"), nb::arg("n_threads"));
-    m.def(
-        "predict_codes",
-        [](Bound& design, double bias, Array1<const Real> weights, Array2<const uint8_t> codes,
-           Array1<const float> gains, bool cross, int n_threads) {
-            require(gains.size() == codes.shape(0), "one gain per feature is needed");
-            return predict<Real>(design, bias, span_of(weights), view_of(codes, span_of(gains)), cross, n_threads);
-        },
-        nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(),
-        nb::arg("gains").noconvert(), nb::arg("cross"), nb::arg("n_threads"));
+    bind_predict_codes<Real, float>(m);
+    bind_predict_codes<Real, double>(m);
 
     nb::class_<T>(m, name("Trainer").c_str())
         .def(

@@ -30,6 +30,7 @@ namespace {
 #include "kernels/flips.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/normal.hpp"
+#include "kernels/pairs.hpp"
 #include "kernels/products.hpp"
 #include "kernels/scan.hpp"
 #include "kernels/sgd.hpp"
@@ -40,9 +41,23 @@ namespace {
 const Kernels* BITFM_JOIN(kernels_, BITFM_ISA)() {
     using namespace BITFM_ISA;
     static const Kernels table{
-        sweep_kernels<float>(), sweep_kernels<double>(), {update_rows}, sgd<float>, sgd<double>,
-        anchor_columns,         anchor_feature,          add_gram,      map_rows,   scan_codes,
-        scan_vectors,           exact_product,           above,         fill_pairs,
+        sweep_kernels<float>(),
+        sweep_kernels<double>(),
+        {update_rows},
+        sgd<float>,
+        sgd<double>,
+        anchor_columns,
+        anchor_feature,
+        add_gram,
+        map_rows,
+        scan_codes,
+        scan_vectors,
+        exact_product,
+        above,
+        sum_features,
+        sum_squares,
+        short_product,
+        fill_pairs,
     };
     return &table;
 }

@@ -50,8 +50,8 @@ double row_group(const Design<Real>& design, size_t block, int64_t row, const Fa
     return 0.5 * (total - squares);
 }
 
-template <class Real>
-double row_linear(const Design<Real>& design, size_t block, int64_t row, std::span<const Real> weights) {
+template <class Real, class Weight>
+double row_linear(const Design<Real>& design, size_t block, int64_t row, std::span<const Weight> weights) {
     double sum = 0;
     each_feature(design, block, row, [&](int64_t feature, Real x) {
         sum += static_cast<double>(x) * static_cast<double>(weights[feature]);
@@ -59,9 +59,9 @@ double row_linear(const Design<Real>& design, size_t block, int64_t row, std::sp
     return sum;
 }
 
-template <class Real>
+template <class Real, class Weight>
 void add_scores(Team& team, const Design<Real>& design, const std::vector<const int32_t*>& row_of,
-                std::span<const Real> weights, const FactorView& factors, bool cross, std::span<Real> out) {
+                std::span<const Weight> weights, const FactorView& factors, bool cross, std::span<Real> out) {
     const size_t n_blocks = design.blocks.size();
     const auto n = static_cast<int64_t>(out.size());
     std::vector<UsedRows> used;
@@ -102,12 +102,15 @@ void add_scores(Team& team, const Design<Real>& design, const std::vector<const 
     });
 }
 
-#define BITFM_INSTANTIATE(Real)                                                                                     \
-    template double row_group(const Design<Real>&, size_t, int64_t, const FactorView&, int, Real*);                 \
-    template double row_linear(const Design<Real>&, size_t, int64_t, std::span<const Real>);                        \
-    template void add_scores(Team&, const Design<Real>&, const std::vector<const int32_t*>&, std::span<const Real>, \
+#define BITFM_INSTANTIATE(Real, Weight)                                                                               \
+    template double row_linear(const Design<Real>&, size_t, int64_t, std::span<const Weight>);                        \
+    template void add_scores(Team&, const Design<Real>&, const std::vector<const int32_t*>&, std::span<const Weight>, \
                              const FactorView&, bool, std::span<Real>);
-BITFM_INSTANTIATE(float)
-BITFM_INSTANTIATE(double)
+BITFM_INSTANTIATE(float, float)
+BITFM_INSTANTIATE(double, double)
+BITFM_INSTANTIATE(double, float)
+BITFM_INSTANTIATE(float, double)
+template double row_group(const Design<float>&, size_t, int64_t, const FactorView&, int, float*);
+template double row_group(const Design<double>&, size_t, int64_t, const FactorView&, int, double*);
 
 }  // namespace bitfm

@@ -46,7 +46,7 @@ void Trainer<Real>::reset(Team& team, double bias, std::span<const Real> weights
     std::fill(residual_.begin(), residual_.end(), static_cast<Real>(bias));
     std::vector<const int32_t*> row_of;
     for (const auto& block : set_.blocks) row_of.push_back(block.row_of.data());
-    add_scores<Real>(team, set_.design, row_of, weights, factors, cross_, residual_);
+    add_scores<Real, Real>(team, set_.design, row_of, weights, factors, cross_, residual_);
     team.run(set_.size(), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
         for (int64_t s = begin; s < end; ++s) residual_[s] = set_.target[s] - residual_[s];
     });

@@ -1,0 +1,160 @@
+"""Scores of pairs from raw features: as the formula says, and the same on every instruction set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from bitfm import Block, Blocks, _core
+from bitfm.models._delegate import unpack_codes
+from bitfm.models._native import make_design
+from bitfm.models._pairs import records_of
+
+N_PAIRS = 37
+
+
+@pytest.fixture(autouse=True)
+def same_isa_after():
+    before = _core.isa()
+    yield
+    _core.use_isa(before)
+
+
+def some_pairs(rng, dtype=np.float32, values="real"):
+    """Two blocks: an id with a short field, and two fields of which some rows are long."""
+
+    def table(n_rows, n_columns, lengths):
+        columns = np.concatenate([rng.integers(n_columns, size=n) for n in lengths])
+        x = rng.normal(size=len(columns)) if values == "real" else np.full(len(columns), 0.5)
+        return sp.csr_matrix((x.astype(dtype), columns, np.cumsum([0, *lengths])), (n_rows, n_columns))
+
+    users = {"id": sp.identity(9, dtype), "tags": table(9, 6, rng.integers(0, 7, 9))}
+    items = {
+        "words": table(8, 300, [0, 1, 7, 8, 9, 255, 256, 600]),
+        "years": table(8, 20, [0, 30, 0, 12, 3, 8, 24, 40]),
+    }
+    rows = rng.integers(9, size=N_PAIRS), rng.integers(8, size=N_PAIRS)
+    rows[0][5:12] = 3  # as when one user is asked about many items
+    return Blocks(user=Block(rows[0], users), item=Block(rows[1], items))
+
+
+def some_features(rng, X, n_bytes, gains):
+    n = X.n_features
+    codes = rng.integers(256, size=(n, n_bytes), dtype=np.uint8)
+    weights = rng.normal(size=n).astype(np.float32)
+    if gains == "own":
+        return codes, weights, rng.random(n, np.float32)
+    return codes, weights, np.repeat(np.float32([0.3, 0.2, 0.4, 0.1]), [field.size for field in X.fields])
+
+
+def expected(X, vectors, weights, cross):
+    """Score the long way."""
+    x, v = X.to_csr().toarray().astype(float), vectors.astype(float)
+    scores = 3.5 + x @ weights.astype(float)
+    q = {}
+    for field in X.fields:
+        at = slice(field.start, field.stop)
+        q[field.block] = q.get(field.block, 0) + x[:, at] @ v[at]
+    scores += np.sum(q["user"] * q["item"], axis=1)
+    if not cross:
+        for block, of_block in q.items():
+            spans = [np.arange(field.start, field.stop) for field in X.fields if field.block == block]
+            own = np.concatenate(spans)
+            scores += (np.sum(of_block**2, axis=1) - (x[:, own] ** 2) @ np.sum(v[own] ** 2, axis=1)) / 2
+    return scores
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("cross", [True, False])
+@pytest.mark.parametrize("values", ["real", "equal"])
+@pytest.mark.parametrize("gains", ["own", "field"])
+@pytest.mark.parametrize("n_bytes", [1, 3, 8, 9, 16, 64])
+def test_codes(n_bytes, gains, values, cross, dtype):
+    rng = np.random.default_rng(n_bytes)
+    X = some_pairs(rng, dtype, values)
+    design = make_design(X, dtype)
+    codes, weights, own = some_features(rng, X, n_bytes, gains)
+    records = records_of(codes, weights, own)
+    scores = []
+    for isa in _core.available_isas():
+        _core.use_isa(isa)
+        for n_threads in (1, 3):
+            scores.append(_core.score_pairs(design, 3.5, weights, codes, own, cross, n_threads))
+            scores.append(_core.score_pairs_by_records(design, 3.5, records, "codes", 8 * n_bytes, cross, n_threads))
+    for other in scores[1:]:
+        np.testing.assert_array_equal(scores[0], other)
+    wanted = expected(X, unpack_codes(codes) * own[:, None], weights, cross)
+    np.testing.assert_allclose(scores[0], wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max() * np.sqrt(n_bytes))
+
+
+@pytest.mark.parametrize("kind", ["reals", "bytes"])
+@pytest.mark.parametrize("width", [64, 192])
+def test_numbers(kind, width):
+    rng = np.random.default_rng(width)
+    X = some_pairs(rng)
+    scale = rng.random(X.n_features, np.float32)
+    weights = rng.normal(size=X.n_features).astype(np.float32)
+    if kind == "reals":
+        numbers = rng.normal(size=(X.n_features, width)).astype(np.float32)
+        vectors = numbers
+    else:
+        numbers = rng.integers(-127, 128, (X.n_features, width), dtype=np.int8)
+        vectors = numbers * scale[:, None]
+    design = make_design(X, np.float32)
+    records = records_of(numbers, weights, scale)
+    scores = []
+    for isa in _core.available_isas():
+        _core.use_isa(isa)
+        scores.append(_core.score_pairs_by_records(design, 3.5, records, kind, width, True, 2))
+    for other in scores[1:]:
+        np.testing.assert_array_equal(scores[0], other)
+    wanted = expected(X, vectors, weights, True)
+    np.testing.assert_allclose(scores[0], wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_no_pairs_no_features():
+    X = Blocks(user=Block([], {"id": sp.identity(3)}), item=Block([], {"id": sp.identity(2)}))
+    zeros = np.zeros((5, 8), np.uint8), np.zeros(5, np.float32)
+    assert len(_core.score_pairs(make_design(X, np.float32), 1.0, zeros[1], zeros[0], zeros[1], True, 2)) == 0
+    X = Blocks(user=Block([0], {"x": sp.csr_matrix((1, 3))}), item=Block([0], {"x": sp.csr_matrix((1, 2))}))
+    assert _core.score_pairs(make_design(X, X.dtype), 1.5, zeros[1], zeros[0], zeros[1], True, 2).tolist() == [1.5]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": np.zeros(4, np.float32)}, "one gain and one weight per feature"),
+        ({"gains": np.zeros(6, np.float32)}, "one gain"),
+        ({"codes": np.zeros((5, 0), np.uint8)}, "1 to 64 bytes"),
+        ({"codes": np.zeros((4, 8), np.uint8), "gains": np.zeros(4, np.float32), "weights": np.zeros(4, np.float32)},
+         "each of the 5 features"),
+    ],
+)  # fmt: skip
+def test_tables_that_do_not_fit_are_refused(change, message):
+    X = Blocks(user=Block([0], {"id": sp.identity(3)}), item=Block([1], {"id": sp.identity(2)}))
+    arrays = {"weights": np.zeros(5, np.float32), "codes": np.zeros((5, 8), np.uint8), "gains": np.zeros(5, np.float32)}
+    with pytest.raises(ValueError, match=message):
+        _core.score_pairs(make_design(X, np.float32), 0.0, **(arrays | change), cross=True, n_threads=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "bits"}, "kind must be codes, reals or bytes, got bits"),
+        ({"width": 0}, "width must be from 1"),
+        ({"width": -8}, "width must be from 1"),
+        ({"width": 63}, "codes need whole bytes"),
+        ({"width": 72}, "a record needs room"),
+        ({"kind": "bytes"}, "a record needs room"),
+        ({"kind": "bytes", "width": 8}, "multiple of 64"),
+        ({"kind": "reals", "width": 64, "records": np.zeros((5, 264), np.uint8), "cross": False}, "across blocks only"),
+        ({"records": np.zeros((4, 16), np.uint8)}, "each of the 5 features"),
+        ({"records": np.zeros((5, 17), np.uint8)}, "a record needs room"),
+    ],
+)
+def test_records_that_do_not_fit_are_refused(change, message):
+    X = Blocks(user=Block([0], {"id": sp.identity(3)}), item=Block([1], {"id": sp.identity(2)}))
+    given = {"records": np.zeros((5, 16), np.uint8), "kind": "codes", "width": 64, "cross": True}
+    with pytest.raises(ValueError, match=message):
+        _core.score_pairs_by_records(make_design(X, np.float32), 0.0, **(given | change), n_threads=1)

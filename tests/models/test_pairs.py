@@ -1,0 +1,94 @@
+"""`predict_pairs`: the scores of `predict`, from the features of users and items given apart."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from bitfm import Block, Blocks, DiscreteFM
+from bitfm.models import _pairs
+from problems import KINDS, float64, random_blocks
+
+
+def fitted(X, seed=0, **settings):
+    y = np.random.default_rng(seed).normal(3, 1, len(X))
+    settings = {"objective": "paper", "max_iter": 3, "init_iter": 3} | settings
+    return DiscreteFM(bits=24, **settings).fit(X, y)
+
+
+def apart(X):
+    *users, item = X.blocks
+    return Blocks(**{name: X.blocks[name] for name in users}), X.blocks[item]
+
+
+@pytest.mark.parametrize("interactions", ["all", "cross"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "plain"])
+def test_scores_are_those_of_predict(kind, interactions):
+    for X in (random_blocks(kind), float64(random_blocks(kind))):
+        model = fitted(X, interactions=interactions)
+        block = list(X.blocks)[-1]
+        scores = model.predict(X)
+        tolerance = 1e-5 * np.abs(scores).max()
+        np.testing.assert_allclose(model.predict_pairs(*apart(X), block=block), scores, rtol=0, atol=tolerance)
+
+
+def test_items_may_be_a_block_in_the_middle():
+    X = random_blocks("mixed")
+    model = fitted(X)
+    users = Blocks(user=X.blocks["user"], item=X.blocks["item"])
+    pairs = model.predict_pairs(users, X.blocks["event"], block="event")
+    np.testing.assert_allclose(pairs, model.predict(X), rtol=0, atol=1e-5 * np.abs(pairs).max())
+
+
+def test_records_give_the_same_scores_and_are_made_in_time():
+    X = random_blocks("shared", n=400)
+    model = fitted(X)
+    few, all_of_them = model.predict_pairs(*apart(X[:1])), model.predict_pairs(*apart(X))
+    assert _pairs.pair_scorer(model)._records is not None
+    np.testing.assert_array_equal(few, all_of_them[:1])
+    np.testing.assert_array_equal(few, model.predict_pairs(*apart(X[:1])))
+    with pytest.raises(ValueError, match="read-only"):
+        model.weights_[0] = 1
+
+
+def test_one_score_makes_no_records():
+    model = fitted(random_blocks("bare", n=400))
+    model.predict_pairs([1], [2])
+    assert _pairs.pair_scorer(model)._records is None
+
+
+def test_other_parameters_are_noticed():
+    X = random_blocks("bare", n=400)
+    model = fitted(X)
+    before = model.predict_pairs(*apart(X))
+    model.weights_ = model.weights_ + np.float32(1)
+    np.testing.assert_allclose(model.predict_pairs(*apart(X)), before + 2, rtol=0, atol=1e-5)
+    model.fit(X, -np.arange(len(X)))
+    np.testing.assert_allclose(model.predict_pairs(*apart(X)), model.predict(X), rtol=0, atol=1e-3)
+
+
+def test_records_are_neither_saved_nor_kept_for_long():
+    X = random_blocks("bare", n=400)
+    model = fitted(X)
+    size = len(pickle.dumps(model))
+    model.predict_pairs(*apart(X))
+    assert len(pickle.dumps(model)) == size
+    kept = len(_pairs._scorers)
+    del model
+    gc.collect()
+    assert len(_pairs._scorers) == kept - 1
+
+
+def test_weights_are_single_precision_whatever_x_is():
+    rng = np.random.default_rng(0)
+    for objective in ("paper", "anchored"):
+        X = Blocks(user=Block(rng.integers(6, size=50), {"x": rng.normal(size=(6, 3))}),
+                   item=Block(rng.integers(5, size=50), {"id": sp.identity(5)}))  # fmt: skip
+        assert X.dtype == np.float64
+        model = fitted(X, objective=objective)
+        assert model.weights_.dtype == np.float32
+        assert len(model.predict(X)) == 50
