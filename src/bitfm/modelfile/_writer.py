@@ -26,7 +26,7 @@ from bitfm.modelfile._layout import (
     require_regular,
 )
 
-_CHUNK_ELEMENTS = 1 << 20
+_CHUNK_BYTES = 1 << 19  # the system keeps in one piece, and maps at once, what is written at once
 _DTYPE_NAMES = {dtype.kind + str(dtype.itemsize): name for name, dtype in DTYPES.items()}
 
 
@@ -154,5 +154,6 @@ def _write_array(file: BinaryIO, array: NDArray[Any]) -> None:
     dtype = DTYPES[_DTYPE_NAMES[_dtype_key(array)]]
     # Slices of a contiguous array are views; slices of the flat iterator are copies in C order.
     flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
-    for begin in range(0, array.size, _CHUNK_ELEMENTS):
-        file.write(np.ascontiguousarray(flat[begin : begin + _CHUNK_ELEMENTS], dtype=dtype).data)
+    chunk = _CHUNK_BYTES // dtype.itemsize
+    for begin in range(0, array.size, chunk):
+        file.write(np.ascontiguousarray(flat[begin : begin + chunk], dtype=dtype).data)
