@@ -9,7 +9,9 @@ import pytest
 
 from bitfm import BitfmError
 from bitfm.bench import _opponents, retrieval
-from bitfm.bench._contest import OURS, contest
+from bitfm.bench._contest import OURS, contest, recall
+from bitfm.bench._generated import generated_codes, generated_features
+from bitfm.bench._vectors import ids_as_vectors
 
 
 def test_a_contest_takes_turns_and_the_best_of_each():
@@ -29,9 +31,9 @@ def test_a_contest_takes_turns_and_the_best_of_each():
 
 
 def test_generated_models_score_as_they_search():
-    model = retrieval.generated_codes(20, 300, n_contexts=5)
+    model = generated_codes(20, 300, n_contexts=5)
     assert [field.block for field in model.fields_] == ["user", "context", "item"]
-    model, items = retrieval.generated_features(20, 300)
+    model, items = generated_features(20, 300)
     positions, scores = model.index(items).search(np.arange(20), n=300)
     users = np.repeat(np.arange(20), 300)
     rows = items.take(positions.ravel())
@@ -48,11 +50,11 @@ def test_missing_rivals_are_named(monkeypatch):
 
 def test_the_rivals_find_what_the_index_finds():
     pytest.importorskip("faiss")
-    model = retrieval.generated_codes(40, 500)
-    of_users, of_items = retrieval._with_bias(model, 40)
+    model = generated_codes(40, 500)
+    of_users, of_items = ids_as_vectors(model, 40)
     positions, _ = model.index().search(np.arange(40))
     best = np.argsort(-(of_users.astype(float) @ of_items.T.astype(float)), axis=1)[:, :10]
-    assert retrieval._recall(best, positions) > 0.999
+    assert recall(best, positions) > 0.999
     name, search = _opponents.flat(of_items)
     assert name.startswith("FAISS")
     assert OURS == "bitfm"

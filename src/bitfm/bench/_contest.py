@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from bitfm.bench._measure import Row
 
-__all__ = ["OURS", "contest"]
+__all__ = ["OURS", "contest", "recall"]
 
 OURS = "bitfm"
 
@@ -35,3 +38,8 @@ def contest(
         {"what": what, "method": name, "µs a query": 1e6 * taken / n_queries, "times": taken / ours}
         for name, taken in best.items()
     ]
+
+
+def recall(best: npt.NDArray[np.int64], found: npt.NDArray[np.int64]) -> float:
+    """Return the share of the best that was found, over queries."""
+    return float(np.mean([np.isin(b, f).mean() for b, f in zip(best, found, strict=True)]))
