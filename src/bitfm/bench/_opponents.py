@@ -5,14 +5,24 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.errors import BitfmError
 
-__all__ = ["Search", "binary_flat", "flat", "implicit_topk", "matrix_product", "need_opponents"]
+__all__ = [
+    "Search",
+    "Tunable",
+    "binary_flat",
+    "flat",
+    "hnsw",
+    "implicit_topk",
+    "inverted_lists",
+    "matrix_product",
+    "need_opponents",
+]
 
 Reals = npt.NDArray[np.float32]
 _AT_ONCE = 4096  # queries: FAISS multiplies matrices from some dozens on, and memory stays small
@@ -23,6 +33,22 @@ class Search(Protocol):
 
     def __call__(self, queries: npt.NDArray[Any], n: int, at_once: int = _AT_ONCE) -> None:
         """Search."""
+
+
+class Tunable(NamedTuple):
+    """An approximate search, which finds more the higher it is set."""
+
+    name: str
+    setting: str
+    highest: int
+    set: Callable[[int], None]
+    find: Callable[[Reals, int], npt.NDArray[np.int64]]
+    queries: Reals  # as it takes them
+
+    @property
+    def search(self) -> Search:
+        """The same search, to be timed."""
+        return _in_batches(self.find)
 
 
 def need_opponents() -> None:
@@ -72,6 +98,50 @@ def implicit_topk(items: Reals) -> tuple[str, Search]:
     return f"implicit {_version('implicit')} topk", _in_batches(
         lambda queries, n: topk(items, queries, n, num_threads=1)
     )
+
+
+def hnsw(items: Reals, queries: Reals, links: int) -> Tunable:
+    """FAISS's graph over inner products.
+
+    Over distances, with all items made equally long, it finds far less at any setting.
+    """
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    index = faiss.IndexHNSWFlat(items.shape[1], links, faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = 80
+    index.add(items)
+
+    def set_ef(value: int) -> None:
+        index.hnsw.efSearch = value
+
+    highest = min(len(items), 4096)  # from there on it is slower than looking at all items
+    name = f"FAISS {_version('faiss-cpu')} HNSW{links}"
+    return Tunable(name, "efSearch", highest, set_ef, lambda q, n: index.search(q, n)[1], queries)
+
+
+def inverted_lists(items: Reals, queries: Reals) -> Tunable:
+    """FAISS's inverted lists over distances, with one more dimension that makes all items equally long.
+
+    The nearest are then the best by inner product, and are found in fewer lists than by inner products themselves.
+    """
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    squares = np.einsum("ij,ij->i", items, items)
+    items = np.hstack([items, np.sqrt(squares.max() - squares)[:, None]])
+    n_lists = int(4 * np.sqrt(len(items)))
+    coarse = faiss.IndexFlatL2(items.shape[1])
+    index = faiss.IndexIVFFlat(coarse, items.shape[1], n_lists, faiss.METRIC_L2)
+    index.train(items)
+    index.add(items)
+
+    def set_probes(value: int) -> None:
+        index.nprobe = value
+
+    name = f"FAISS {_version('faiss-cpu')} IVF{n_lists}"
+    queries = np.hstack([queries, np.zeros((len(queries), 1), np.float32)])
+    return Tunable(name, "nprobe", n_lists, set_probes, lambda q, n: index.search(q, n)[1], queries)
 
 
 def _in_batches(search: Callable[[npt.NDArray[Any], int], Any]) -> Search:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from bitfm.bench._approximate import approximate
 from bitfm.bench._contest import OURS, contest, recall
 from bitfm.bench._generated import BITS, generated_codes, generated_features
 from bitfm.bench._measure import WITH_HISTORY, Row
@@ -37,7 +38,7 @@ def run(
 
     Parameters
     ----------
-    parts : of "trained", "codes", "context", "features" and "rows"; by default all
+    parts : of "trained", "codes", "context", "features", "rows" and "approximate"; by default all
     folder : where the data sets are
     say : called with a line about what is measured
 
@@ -175,4 +176,5 @@ PARTS: dict[str, Callable[[Path | None, Callable[[str], None]], Iterator[tuple[s
     "context": _context,
     "features": _features,
     "rows": _rows,
+    "approximate": lambda folder, say: approximate(say),
 }

@@ -128,7 +128,9 @@ def retrieval(
     data: Data = None,
     part: Annotated[
         list[str] | None,
-        typer.Option(help="trained, codes, context, features or rows; may be given several times. Default: all."),
+        typer.Option(
+            help="trained, codes, context, features, rows or approximate; may be given several times. Default: all."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
