@@ -25,7 +25,8 @@ __all__ = [
 ]
 
 Reals = npt.NDArray[np.float32]
-_AT_ONCE = 4096  # queries: FAISS multiplies matrices from some dozens on, and memory stays small
+_AT_ONCE = 4096  # queries: enough to multiply matrices, and memory stays small
+_MULTIPLY_FROM = 800  # numbers in a batch of queries: what FAISS's own measurements give for one thread
 
 
 class Search(Protocol):
@@ -62,9 +63,7 @@ def need_opponents() -> None:
 
 def flat(items: Reals) -> tuple[str, Search]:
     """FAISS's inner products, exact."""
-    import faiss
-
-    faiss.omp_set_num_threads(1)
+    faiss = _faiss()
     index = faiss.IndexFlatIP(items.shape[1])
     index.add(items)
     return f"FAISS {_version('faiss-cpu')} IndexFlatIP", _in_batches(index.search)
@@ -72,9 +71,7 @@ def flat(items: Reals) -> tuple[str, Search]:
 
 def binary_flat(items: npt.NDArray[np.uint8]) -> tuple[str, Search]:
     """FAISS's Hamming distances, which know neither gains nor biases."""
-    import faiss
-
-    faiss.omp_set_num_threads(1)
+    faiss = _faiss()
     index = faiss.IndexBinaryFlat(items.shape[1] * 8)
     index.add(np.ascontiguousarray(items))
     return f"FAISS {_version('faiss-cpu')} IndexBinaryFlat, no bias", _in_batches(index.search)
@@ -105,9 +102,7 @@ def hnsw(items: Reals, queries: Reals, links: int) -> Tunable:
 
     Over distances, with all items made equally long, it finds far less at any setting.
     """
-    import faiss
-
-    faiss.omp_set_num_threads(1)
+    faiss = _faiss()
     index = faiss.IndexHNSWFlat(items.shape[1], links, faiss.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = 80
     index.add(items)
@@ -125,9 +120,7 @@ def inverted_lists(items: Reals, queries: Reals) -> Tunable:
 
     The nearest are then the best by inner product, and are found in fewer lists than by inner products themselves.
     """
-    import faiss
-
-    faiss.omp_set_num_threads(1)
+    faiss = _faiss()
     squares = np.einsum("ij,ij->i", items, items)
     items = np.hstack([items, np.sqrt(squares.max() - squares)[:, None]])
     n_lists = int(4 * np.sqrt(len(items)))
@@ -142,6 +135,16 @@ def inverted_lists(items: Reals, queries: Reals) -> Tunable:
     name = f"FAISS {_version('faiss-cpu')} IVF{n_lists}"
     queries = np.hstack([queries, np.zeros((len(queries), 1), np.float32)])
     return Tunable(name, "nprobe", n_lists, set_probes, lambda q, n: index.search(q, n)[1], queries)
+
+
+def _faiss() -> Any:
+    """Return FAISS, set to one thread."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    # Some versions multiply only from 128,000 on, which suits many threads; one then takes several times as long.
+    faiss.cvar.distance_compute_blas_threshold = min(faiss.cvar.distance_compute_blas_threshold, _MULTIPLY_FROM)
+    return faiss
 
 
 def _in_batches(search: Callable[[npt.NDArray[Any], int], Any]) -> Search:
