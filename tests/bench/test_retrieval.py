@@ -59,3 +59,13 @@ def test_the_rivals_find_what_the_index_finds():
     assert name.startswith("FAISS")
     assert OURS == "bitfm"
     search(of_users, 10, at_once=7)
+
+
+def test_scores_of_a_product_need_not_fit_at_once(monkeypatch):
+    products = []
+    monkeypatch.setattr(_opponents, "_ROOM", 3 * 50 + 1)
+    monkeypatch.setattr(_opponents.np, "matmul", lambda a, b, out: products.append((len(a), out.shape)))
+    items = np.ones((50, 4), np.float32)
+    _, search = _opponents.matrix_product(items)
+    search(items[:11], 10, at_once=8)
+    assert products == [(3, (3, 50)), (3, (3, 50)), (2, (2, 50)), (3, (3, 50))]

@@ -100,6 +100,28 @@ def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
     assert len(json.loads(done.stdout)["rows"]) == 6
 
 
+@pytest.mark.parametrize("times", [0.5, 2.0])
+def test_bench_retrieval_saves_a_part_and_says_where_it_loses(tmp_path, monkeypatch, times):
+    row = {"what": "codes, batch", "items": 1000, "queries": 10, "µs a query": 7.0}
+    rows = [{**row, "method": "bitfm, exact", "times": 1.0}, {**row, "method": "FAISS 9 IndexFlatIP", "times": times}]
+    parts = {
+        "sizes": lambda folder, say: [("few", rows), ("more", rows)],
+        "rows": lambda folder, say: [("found", [row])],
+    }
+    monkeypatch.setattr("bitfm.bench.retrieval.PARTS", parts)
+    monkeypatch.setattr("bitfm.bench.retrieval.need_opponents", lambda: None)
+    done = CliRunner().invoke(app, ["bench", "retrieval", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert ("Where bitfm loses" in done.stdout) == (times < 1)
+    assert ("bitfm loses at no size" in done.output) == (times > 1)
+    assert (tmp_path / "out" / "retrieval-sizes.csv").read_text().count("\n") == 1 + 4
+    assert (tmp_path / "out" / "retrieval-rows.csv").read_text().startswith("table,what,items")
+    done = CliRunner().invoke(app, ["bench", "retrieval", "--json"])
+    tables = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [table["title"] for table in tables] == ["few", "more", "found", "Where bitfm loses"]
+    assert len(tables[-1]["rows"]) == (2 if times < 1 else 0)
+
+
 @pytest.mark.parametrize("command", ["train", "accuracy", "features", "ablation"])
 def test_a_benchmark_that_cannot_run_says_what_to_do(tmp_path, command):
     done = run("bench", command, cwd=tmp_path, BITFM_DATA=str(tmp_path / "nowhere"))

@@ -26,6 +26,7 @@ __all__ = [
 
 Reals = npt.NDArray[np.float32]
 _AT_ONCE = 4096  # queries: enough to multiply matrices, and memory stays small
+_ROOM = 1 << 28  # scores of a matrix product: 1 GB
 _MULTIPLY_FROM = 800  # numbers in a batch of queries: what FAISS's own measurements give for one thread
 
 
@@ -80,10 +81,12 @@ def binary_flat(items: npt.NDArray[np.uint8]) -> tuple[str, Search]:
 def matrix_product(items: Reals) -> tuple[str, Search]:
     """NumPy's product alone, without finding the best; to be run with one BLAS thread."""
     by_item = np.ascontiguousarray(items.T)
-    room = np.empty((_AT_ONCE, len(items)), np.float32)
+    room = np.empty((min(max(_ROOM // len(items), 1), _AT_ONCE), len(items)), np.float32)
 
     def multiply(queries: Reals, n: int) -> None:
-        np.matmul(queries, by_item, out=room[: len(queries)])
+        for begin in range(0, len(queries), len(room)):
+            some = queries[begin : begin + len(room)]
+            np.matmul(some, by_item, out=room[: len(some)])
 
     return f"sgemm alone, NumPy {np.__version__}", _in_batches(multiply)
 

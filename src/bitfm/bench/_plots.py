@@ -12,7 +12,7 @@ from typing import Any
 from bitfm._atomic import atomic_write
 from bitfm.bench._measure import Row
 
-__all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "save"]
+__all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "draw_sizes", "save"]
 
 MISSING = "matplotlib is not installed: pip install 'bitfm[plots]'"
 
@@ -25,6 +25,16 @@ _LINES: dict[str, dict[str, Any]] = {
     "FM, ALS": {"color": "#009E73", "linestyle": (0, (5, 2)), "linewidth": 1.2},
     "FM, SGD": {"color": "#CC79A7", "linestyle": (0, (4, 1.5, 1, 1.5)), "linewidth": 1.2},
     "bias only": {"color": "#888888", "linestyle": (0, (1, 1.5)), "linewidth": 1.4},
+}
+_OURS = _LINES["DFM, anchored"]
+# By a part of a method's name; the rest of it is a version.
+_SEARCHES: dict[str, dict[str, Any]] = {
+    "bitfm, exact": _OURS,
+    "bitfm, row codes": _OURS | {"markerfacecolor": "white", "linestyle": (0, (3, 1)), "linewidth": 1.4, "zorder": 5},
+    "IndexBinaryFlat": {"color": "#56B4E9", "marker": "D", "markersize": 4, "linewidth": 1.2},
+    "sgemm": {"color": "#888888", "marker": "v", "markersize": 4.5, "linestyle": (0, (1, 1.5)), "linewidth": 1.4},
+    "IndexFlatIP": {"color": "#0072B2", "marker": "s", "markersize": 4.5, "linewidth": 1.4, "zorder": 3},
+    "implicit": {"color": "#009E73", "marker": "^", "markersize": 4.5, "linestyle": (0, (5, 2)), "linewidth": 1.2},
 }
 _STYLE: dict[Any, Any] = {
     "font.family": "STIXGeneral",  # comes with matplotlib
@@ -125,18 +135,52 @@ def draw_ablation(rows: Sequence[Row]) -> Any:
     return figure
 
 
+def draw_sizes(rows: Sequence[Row]) -> Any:
+    """Draw µs a query against the number of items: a panel a kind of catalogue and way to ask, a line a method."""
+    import matplotlib
+
+    names = list(dict.fromkeys(row["what"] for row in rows))
+    with matplotlib.rc_context(_STYLE):
+        figure, panels = _panels(len(names), columns=2, width=4.1, height=2.7, sharex=True, sharey=True)
+        lines: dict[str, Any] = {}
+        for axes, name in zip(panels, names, strict=True):
+            mine = [row for row in rows if row["what"] == name]
+            for method in sorted({row["method"] for row in mine}, key=_search_order):
+                points = [(row["items"], row["µs a query"]) for row in mine if row["method"] == method]
+                style = list(_SEARCHES.values())[_search_order(method)]
+                (lines[method],) = axes.plot(*zip(*sorted(points), strict=True), **style)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.minorticks_off()
+            axes.set_title(name)
+            axes.tick_params(labelbottom=True, labelleft=True)
+        for axes in panels[::2]:
+            axes.set_ylabel("µs a query")
+        for axes in panels[-2:]:
+            axes.set_xlabel("items")
+        order = sorted(lines, key=_search_order)
+        figure.legend([lines[method] for method in order], order, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _search_order(method: str) -> int:
+    return next(i for i, part in enumerate(_SEARCHES) if part in method)
+
+
 def _mean_and_spread(groups: list[list[float]]) -> tuple[list[float], list[float] | None]:
     means = [statistics.fmean(group) for group in groups]
     return means, [statistics.stdev(group) for group in groups] if len(groups[0]) > 1 else None
 
 
-def _panels(n: int, **options: Any) -> tuple[Any, list[Any]]:
+def _panels(
+    n: int, *, columns: int = _COLUMNS, width: float = 2.75, height: float = 2.45, **options: Any
+) -> tuple[Any, list[Any]]:
     """Return a figure and its panels, row by row."""
     from matplotlib.figure import Figure
 
-    columns = min(_COLUMNS, n)
+    columns = min(columns, n)
     rows = -(-n // columns)
-    figure: Any = Figure(figsize=(columns * 2.75, rows * 2.45), layout="constrained")
+    figure: Any = Figure(figsize=(columns * width, rows * height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.07, h_pad=0.07)
     cells = list(figure.subplots(rows, columns, squeeze=False, **options).flat)
     for empty in cells[n:]:

@@ -16,6 +16,7 @@ from bitfm.bench._contest import OURS, contest, recall
 from bitfm.bench._generated import BITS, generated_codes, generated_features
 from bitfm.bench._measure import WITH_HISTORY, Row
 from bitfm.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product, need_opponents
+from bitfm.bench._sizes import sizes
 from bitfm.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm.bench.datasets import load, need_data
 from bitfm.data import Block, Blocks
@@ -33,26 +34,27 @@ _QUERIES, _ONE_BY_ONE = 2000, 20
 
 def run(
     parts: Sequence[str] | None = None, *, folder: Path | None = None, say: Callable[[str], None] = print
-) -> Iterator[tuple[str, list[Row]]]:
+) -> Iterator[tuple[str, str, list[Row]]]:
     """Search catalogues of every kind, one thread each.
 
     Parameters
     ----------
-    parts : of "trained", "codes", "context", "features", "rows" and "approximate"; by default all
+    parts : of "trained", "codes", "context", "features", "rows", "approximate" and "sizes"; by default all
     folder : where the data sets are
     say : called with a line about what is measured
 
     Yields
     ------
-    title, rows
+    part, title, rows
         A row a method, with ``what``, ``method``, ``µs a query`` and ``times``: how many times as long as bitfm it
-        takes.
+        takes. Some parts have more columns, and "rows" has others.
     """
     wanted = [check_choice("part", part, tuple(PARTS)) for part in parts or PARTS]
     need_opponents()
     for part in wanted:
         with one_blas_thread():
-            yield from PARTS[part](folder, say)
+            for title, rows in PARTS[part](folder, say):
+                yield part, title, rows
 
 
 def _trained(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:
@@ -177,4 +179,5 @@ PARTS: dict[str, Callable[[Path | None, Callable[[str], None]], Iterator[tuple[s
     "features": _features,
     "rows": _rows,
     "approximate": lambda folder, say: approximate(say),
+    "sizes": lambda folder, say: sizes(say),
 }

@@ -129,18 +129,36 @@ def retrieval(
     part: Annotated[
         list[str] | None,
         typer.Option(
-            help="trained, codes, context, features, rows or approximate; may be given several times. Default: all."
+            help="trained, codes, context, features, rows, approximate or sizes; may be given several times. "
+            "Default: all."
         ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder for a CSV a part, and a picture of sizes (which needs the extra plots)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the best items, against FAISS, implicit and the bare matrix product."""
-    from bitfm.bench._results import command_line
+    from bitfm.bench import _plots
+    from bitfm.bench._results import Results, command_line
+    from bitfm.bench._sizes import losses
     from bitfm.bench.retrieval import run
 
     command = command_line("retrieval", part=part)
-    for title, rows in run(part, folder=data, say=note):
+    results: dict[str, Results] = {}
+    for name, title, rows in run(part, folder=data, say=note):
         show(title, rows, caption=command, as_json=as_json)
+        if name not in results:
+            draw = _plots.draw_sizes if name == "sizes" else None
+            results[name] = Results(out, f"retrieval-{name}", draw, command, note)
+        results[name].add([{"table": title, **row} for row in rows])
+    if "sizes" in results:
+        lost = losses(results["sizes"].rows)
+        if lost or as_json:
+            show("Where bitfm loses", lost, caption=command, as_json=as_json)
+        else:
+            note("bitfm loses at no size")
 
 
 @app.command()
