@@ -347,13 +347,15 @@ class VectorCatalogue:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
 
 def rescore(
-    vectors: NDArray[np.float32],
+    positions: NDArray[np.int32],
     biases: NDArray[np.float32],
+    vectors: NDArray[np.float32],
     queries: NDArray[np.float32],
     constants: NDArray[np.float64],
     candidates: NDArray[np.int64],
+    n: int,
     n_threads: int,
-) -> NDArray[np.float32]: ...
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
 
 class LibfmError(ValueError): ...
 

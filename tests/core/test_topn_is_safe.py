@@ -120,17 +120,31 @@ def test_arrays_without_sense_do_not_crash(isa, make):
 
 def test_candidates_are_checked():
     given = {
-        "vectors": VECTORS["vectors"],
+        "positions": np.arange(100, 100 + N, dtype=np.int32),
         "biases": VECTORS["biases"],
+        "vectors": VECTORS["vectors"],
         "queries": BY_VECTOR["vectors"],
         "constants": BY_VECTOR["constants"],
-        "candidates": np.array([[0, 69], [5, -1], [-1, -1]]),
+        "candidates": np.array([[100, 169], [105, -1], [-1, -1]]),
     }
-    scores = _core.rescore(**given, n_threads=2).reshape(QUERIES, 2)
-    expected = given["queries"].astype(float) @ given["vectors"].T.astype(float)
-    assert scores[0, 1] == np.float32(expected[0, 69])
-    assert np.isneginf(scores[given["candidates"] < 0]).all()
-    each_spoilt(lambda **a: _core.rescore(**a, n_threads=1), given, ("vectors", "biases", "queries", "constants"))
-    for wrong in (-2, N, 2**62, -(2**63)):
+    positions, scores = (found.reshape(QUERIES, 2) for found in _core.rescore(**given, n=2, n_threads=2))
+    expected = given["constants"][:, None] + (given["queries"].astype(float) @ given["vectors"].T.astype(float))
+    best = max((0, 69), key=lambda row: expected[0, row] + given["biases"][row])
+    assert positions[0, 0] == 100 + best
+    assert scores[0, 0] == pytest.approx(expected[0, best] + given["biases"][best], rel=1e-6)
+    assert positions[1].tolist() == [105, -1]
+    assert positions[2].tolist() == [-1, -1]
+    assert np.isneginf(scores[positions < 0]).all()
+    apart = {
+        "positions": np.arange(0, 3 * N, 3, dtype=np.int32),
+        "candidates": np.array([[0, 207], [15, -1], [-1, -1]]),
+    }
+    assert (_core.rescore(**given | apart, n=2, n_threads=1)[1].reshape(QUERIES, 2) == scores).all()
+    arrays = ("positions", "vectors", "biases", "queries", "constants")
+    each_spoilt(lambda **a: _core.rescore(**a, n=1, n_threads=1), given, arrays)
+    for n in (-1, 3):
+        with pytest.raises(ValueError, match="n must be"):
+            _core.rescore(**given, n=n, n_threads=1)
+    for wrong in (-2, 0, 100 + N, 2**62, -(2**63)):
         with pytest.raises(ValueError, match="candidates must be"):
-            _core.rescore(**given | {"candidates": np.full((QUERIES, 2), wrong)}, n_threads=1)
+            _core.rescore(**given | {"candidates": np.full((QUERIES, 2), wrong)}, n=1, n_threads=1)

@@ -41,7 +41,10 @@ class Table:
 
     def take(self, rows: npt.NDArray[np.int32]) -> Table:
         """Return a selection of the rows."""
-        return Table(len(rows), self.n_columns, self.to_csr()[rows])
+        if self.matrix is not None:
+            return Table(len(rows), self.n_columns, self.matrix[rows])
+        ones = np.ones(len(rows), np.float32), rows, np.arange(len(rows) + 1)  # no need of the whole identity
+        return Table(len(rows), self.n_columns, sp.csr_matrix(ones, shape=(len(rows), self.n_columns)))
 
     def columns(self, start: int, stop: int) -> Table:
         """Return a range of the columns."""

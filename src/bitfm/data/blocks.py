@@ -207,7 +207,7 @@ class Blocks:
 
     def to_csr(self) -> sp.csr_matrix:
         """Return the expanded matrix: one row an interaction."""
-        parts = [table.to_csr()[block.rows] for block in self.blocks.values() for table in block.tables.values()]
+        parts = [table.take(block.rows).to_csr() for block in self.blocks.values() for table in block.tables.values()]
         return sp.csr_matrix(sp.hstack(parts, format="csr"))
 
     @classmethod

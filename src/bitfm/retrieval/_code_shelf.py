@@ -48,14 +48,28 @@ class CodeShelf(Shelf):
     def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
         if rows.coded is None:
             return self._search_codes(mask, rows, rows.constants, excluded, n, n_threads)
+        if not len(rows.codes):
+            return self.search_vectors(mask, rows.vectors, rows.constants, excluded, n, n_threads)
         positions, scores = np.empty((len(rows), n), np.int64), np.empty((len(rows), n), np.float32)
         which = rows.coded
         of_codes, of_others = _of_queries(excluded, which), _of_queries(excluded, ~which)
         positions[which], scores[which] = self._search_codes(mask, rows, rows.constants[which], of_codes, n, n_threads)
-        constants = rows.constants[~which]
-        found = self._catalogue.search_vectors(mask, rows.vectors, constants, *of_others, n, n_threads)
-        positions[~which], scores[~which] = shaped(len(constants), n, found)
+        found = self.search_vectors(mask, rows.vectors, rows.constants[~which], of_others, n, n_threads)
+        positions[~which], scores[~which] = found
         return positions, scores
+
+    def search_vectors(
+        self,
+        mask: Mask,
+        vectors: npt.NDArray[np.float32],
+        constants: npt.NDArray[np.float64],
+        excluded: Excluded,
+        n: int,
+        n_threads: int,
+    ) -> Found:
+        """Return the best n for queries that are vectors."""
+        found = self._catalogue.search_vectors(mask, vectors, constants, *excluded, n, n_threads)
+        return shaped(len(constants), n, found)
 
     def _search_codes(
         self, mask: Mask, rows: Rows, constants: npt.NDArray[np.float64], excluded: Excluded, n: int, n_threads: int

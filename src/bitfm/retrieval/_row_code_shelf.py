@@ -13,7 +13,7 @@ from bitfm.models._base import thread_count
 from bitfm.models._half import Rows
 from bitfm.retrieval._code_shelf import CodeShelf
 from bitfm.retrieval._row_codes import learn_row_codes
-from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, best_of, count
+from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, count, shaped
 
 __all__ = ["RowCodeShelf"]
 
@@ -44,17 +44,11 @@ class RowCodeShelf(Shelf):
         candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), left) if n else 0
         arrays = self.arrays
         vectors = rows.as_vectors()
-        turned = Rows(
-            rows.constants,
-            np.zeros((0, arrays["codes"].shape[1]), np.uint8),
-            np.zeros(0, np.float32),
-            vectors @ arrays["basis"],
-            np.zeros(len(rows), bool),
+        found = self._codes.search_vectors(
+            mask, vectors @ arrays["basis"], rows.constants, excluded, candidates, n_threads
         )
-        positions, _ = self._codes.search(mask, turned, excluded, candidates, n_threads)
-        at = np.where(positions >= 0, np.searchsorted(arrays["row_position"], positions), -1)
-        scores = _core.rescore(arrays["row_vectors"], arrays["row_bias"], vectors, rows.constants, at, n_threads)
-        return best_of(positions, scores.reshape(positions.shape), n)
+        of_rows = arrays["row_position"], arrays["row_bias"], arrays["row_vectors"]
+        return shaped(len(rows), n, _core.rescore(*of_rows, vectors, rows.constants, found[0], n, n_threads))
 
     def items(self) -> Items:
         arrays = self.arrays

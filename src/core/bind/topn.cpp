@@ -213,21 +213,26 @@ void bind_topn(nb::module_& m) {
             nb::arg("n_threads"));
     m.def(
         "rescore",
-        [](Array2<const float> vectors, Reals biases, Array2<const float> queries, Array1<const double> constants,
-           Array2<const int64_t> candidates, int n_threads) {
+        [](Wholes positions, Reals biases, Array2<const float> vectors, Array2<const float> queries,
+           Array1<const double> constants, Array2<const int64_t> candidates, int64_t n, int n_threads) {
             require(queries.shape(1) == vectors.shape(1), "queries and items need vectors of the same width");
             require(candidates.shape(0) == constants.size(), "one row of candidates a query is needed");
-            std::vector<float> out(candidates.size());
+            require(n >= 0 && n <= static_cast<int64_t>(candidates.shape(1)), "n must be at most that of candidates");
+            const size_t size = constants.size() * static_cast<size_t>(n);
+            std::vector<int64_t> position(size);
+            std::vector<float> score(size);
             {
                 nb::gil_scoped_release release;
                 Team team(n_threads, poll_signals);
-                rescore(team, span_of(vectors), span_of(biases), static_cast<int64_t>(vectors.shape(1)),
-                        {span_of(queries), span_of(constants)}, span_of(candidates), out);
+                const ItemRows items{static_cast<int64_t>(vectors.shape(1)), span_of(positions), span_of(biases),
+                                     span_of(vectors)};
+                rescore(team, items, {span_of(queries), span_of(constants)}, span_of(candidates), {n, position, score});
             }
-            return own_array(std::move(out));
+            return nb::make_tuple(own_array(std::move(position)), own_array(std::move(score)));
         },
-        nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(), nb::arg("queries").noconvert(),
-        nb::arg("constants").noconvert(), nb::arg("candidates").noconvert(), nb::arg("n_threads"));
+        nb::arg("positions").noconvert(), nb::arg("biases").noconvert(), nb::arg("vectors").noconvert(),
+        nb::arg("queries").noconvert(), nb::arg("constants").noconvert(), nb::arg("candidates").noconvert(),
+        nb::arg("n"), nb::arg("n_threads"));
 }
 
 }  // namespace bitfm

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "base/error.hpp"
@@ -48,6 +49,16 @@ void Exclusions::check(int64_t n_queries) const {
 void Found::check(int64_t n_queries) const {
     require(n >= 0 && static_cast<int64_t>(position.size()) == n_queries * n && score.size() == position.size(),
             "room for n positions and scores a query is needed");
+}
+
+void Found::write(int64_t query, std::span<const RankKey> best) const {
+    int64_t* positions = position.data() + query * n;
+    float* scores = score.data() + query * n;
+    for (int64_t i = 0; i < n; ++i) {
+        const bool there = i < static_cast<int64_t>(best.size());
+        positions[i] = there ? position_of(best[static_cast<size_t>(i)]) : -1;
+        scores[i] = there ? score_of(best[static_cast<size_t>(i)]) : -std::numeric_limits<float>::infinity();
+    }
 }
 
 }  // namespace bitfm

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "topn/top.hpp"
+
 namespace bitfm {
 
 struct CodeQueries {
@@ -36,6 +38,7 @@ struct Found {
     std::span<float> score;       // -inf there
 
     void check(int64_t n_queries) const;
+    void write(int64_t query, std::span<const RankKey> best) const;
 };
 
 }  // namespace bitfm

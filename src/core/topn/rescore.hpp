@@ -1,4 +1,4 @@
-// The exact scores of candidates, which another search has found.
+// The best of some candidates, which another search has found, by their exact scores.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,20 @@
 
 namespace bitfm {
 
-// out[q][i] = the score of item candidate[q][i] for query q, as the search of a catalogue of vectors has it; -inf for
-// -1.
-void rescore(Team& team, std::span<const float> vectors, std::span<const float> biases, int64_t width,
-             const RealQueries& queries, std::span<const int64_t> candidates, std::span<float> out);
+struct ItemRows {
+    int64_t width;
+    std::span<const int32_t> position;  // rising
+    std::span<const float> bias;
+    std::span<const float> vectors;
+
+    void check() const;
+    // The row of a position, or -1.
+    int64_t find(int64_t wanted) const;
+};
+
+// `candidates` has a row of positions for each query, -1 for none. Scores are as the search of a catalogue of vectors
+// has them.
+void rescore(Team& team, const ItemRows& items, const RealQueries& queries, std::span<const int64_t> candidates,
+             const Found& found);
 
 }  // namespace bitfm

@@ -94,16 +94,6 @@ class TileSearch {
     int n_ = 0;
 };
 
-inline void write_found(std::span<const RankKey> keys, int64_t query, const Found& found) {
-    int64_t* position = found.position.data() + query * found.n;
-    float* score = found.score.data() + query * found.n;
-    for (int64_t i = 0; i < found.n; ++i) {
-        const bool there = i < static_cast<int64_t>(keys.size());
-        position[i] = there ? position_of(keys[i]) : -1;
-        score[i] = there ? score_of(keys[i]) : -std::numeric_limits<float>::infinity();
-    }
-}
-
 // A task is some tiles of queries against a shard of the catalogue: one shard, unless there are fewer tiles than
 // threads. The tiles take turns at a block of chunks that the cache holds.
 template <class Path>
@@ -145,7 +135,7 @@ void search(Team& team, const typename Path::Items& items, const typename Path::
             const auto tile = static_cast<size_t>(query / width - first_tile);
             const auto keys = searches[tile]->best(static_cast<int>(query % width));
             if (n_shards == 1)
-                write_found(keys, query, found);
+                found.write(query, keys);
             else
                 parts[static_cast<size_t>(query * n_shards + shard)].assign(keys.begin(), keys.end());
         }
@@ -155,7 +145,7 @@ void search(Team& team, const typename Path::Items& items, const typename Path::
         Top best(found.n);
         for (int64_t shard = 0; shard < n_shards; ++shard)
             for (RankKey key : parts[static_cast<size_t>(query * n_shards + shard)]) best.push(key);
-        write_found(best.sorted(), query, found);
+        found.write(query, best.sorted());
     }
 }
 
