@@ -22,12 +22,24 @@ def test_a_contest_takes_turns_and_the_best_of_each():
         calls.append(name)
         time.sleep(next(waits[name]))
 
-    rows = contest("naps", 10, {name: lambda name=name: rival(name) for name in waits}, rounds=3)
+    rows = contest("naps", 10, {name: lambda name=name: rival(name) for name in waits}, rounds=3, turn=0)
     assert calls == ["ours", "theirs"] * 3
     assert [row["method"] for row in rows] == ["ours", "theirs"]
     assert rows[0]["times"] == 1
     assert rows[0]["µs a query"] >= 100
     assert rows[1]["times"] == rows[1]["µs a query"] / rows[0]["µs a query"] > 1
+
+
+def test_a_turn_is_as_many_runs_as_it_has_time_for():
+    calls = []
+    contest(
+        "naps",
+        1,
+        {"short": lambda: time.sleep(0.01), "long": lambda: calls.append(time.sleep(0.03))},
+        rounds=2,
+        turn=0.02,
+    )
+    assert len(calls) == 2
 
 
 def test_generated_models_score_as_they_search():

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -17,12 +18,14 @@ from bitfm.bench._generated import generated_features
 from bitfm.bench._measure import Row
 from bitfm.bench._opponents import Tunable, hnsw, inverted_lists
 from bitfm.bench._vectors import items_as_vectors, users_as_vectors
+from bitfm.retrieval import Index
 
 __all__ = ["approximate", "lowest"]
 
 T = TypeVar("T")
 
-_TOP, _BITS, _CANDIDATES = 10, 64, 50
+_TOP, _BITS, _RECALL = 10, 64, 0.99
+_MOST_CANDIDATES = 2000
 _LINKS = (16, 32)  # a node, of the graphs
 
 
@@ -39,10 +42,10 @@ def approximate(
     each = [users[u : u + 1] for u in users]
     with _one_core():
         exact, exact_took = _timed(lambda: model.index(items))
-        by_codes, codes_took = _timed(lambda: model.index(items, mode="codes", bits=_BITS, rescore=_CANDIDATES))
+        by_codes, codes_took = _timed(lambda: model.index(items, mode="codes", bits=_BITS))
     best = exact.search(users, _TOP)[0]
-    reached = recall(best, by_codes.search(users, _TOP)[0])
-    ours = f"{OURS}, row codes of {_BITS} bits, {_CANDIDATES} candidates{_found(reached)}"
+    candidates, reached = _enough_candidates(by_codes, users, best)
+    ours = f"{OURS}, row codes of {_BITS} bits, {candidates} candidates{_found(reached)}"
     took = {ours: codes_took}
     one: dict[str, Callable[[], Any]] = {ours: lambda: [by_codes.search(u, _TOP, n_jobs=1) for u in each]}
     many: dict[str, Callable[[], Any]] = {ours: lambda: by_codes.search(users, _TOP, n_jobs=1)}
@@ -65,6 +68,17 @@ def approximate(
     for what, rivals in (("one query after another", one), (f"{n_queries:,} queries at once", many)):
         rows = contest(what, n_queries, rivals)
         yield title, [{**row, "seconds to build": took[row["method"]]} for row in rows]
+
+
+def _enough_candidates(index: Index, users: npt.NDArray[Any], best: npt.NDArray[np.int64]) -> tuple[int, float]:
+    """Have row codes find nearly all, and return how many candidates that takes and what they find."""
+
+    def reached(candidates: int) -> float:
+        index._shelves = tuple(replace(shelf, rescore=candidates) for shelf in index._shelves)  # type: ignore[call-arg]
+        return recall(best, index.search(users, _TOP)[0])
+
+    candidates = lowest(lambda value: reached(value) >= _RECALL, _MOST_CANDIDATES)
+    return candidates, reached(candidates)
 
 
 def _tuned(rival: Tunable, best: npt.NDArray[np.int64], target: float) -> str:

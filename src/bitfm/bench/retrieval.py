@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bitfm.bench._approximate import approximate
+from bitfm.bench._bandwidth import bandwidth
 from bitfm.bench._contest import OURS, contest, recall
 from bitfm.bench._generated import BITS, generated_codes, generated_features
 from bitfm.bench._measure import WITH_HISTORY, Row
@@ -39,7 +40,8 @@ def run(
 
     Parameters
     ----------
-    parts : of "trained", "codes", "context", "features", "rows", "approximate" and "sizes"; by default all
+    parts : of "trained", "codes", "context", "features", "rows", "bandwidth", "approximate" and "sizes"; by default
+        all
     folder : where the data sets are
     say : called with a line about what is measured
 
@@ -178,6 +180,7 @@ PARTS: dict[str, Callable[[Path | None, Callable[[str], None]], Iterator[tuple[s
     "context": _context,
     "features": _features,
     "rows": _rows,
+    "bandwidth": lambda folder, say: bandwidth(say),
     "approximate": lambda folder, say: approximate(say),
     "sizes": lambda folder, say: sizes(say),
 }

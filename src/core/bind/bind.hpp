@@ -51,11 +51,12 @@ FactorView view_of(const Array2<const Real>& factors) {
 void poll_signals();
 
 // A NumPy array that owns the vector's numbers.
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T>&& values) {
-    auto kept = std::make_unique<std::vector<T>>(std::move(values));
-    nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    std::vector<T>* owned = kept.release();
+template <class T, class Allocator>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T, Allocator>&& values) {
+    using Vector = std::vector<T, Allocator>;
+    auto kept = std::make_unique<Vector>(std::move(values));
+    nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<Vector*>(p); });
+    Vector* owned = kept.release();
     return {owned->data(), {owned->size()}, owner};
 }
 

@@ -1,4 +1,5 @@
 // Catalogues of codes and of vectors, and the search for the best of their items.
+#include "base/large_pages.hpp"
 #include "bind/bind.hpp"
 #include "topn/code_catalogue.hpp"
 #include "topn/code_paths.hpp"
@@ -116,7 +117,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
 auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Wholes positions, double weight) {
     const int bytes = static_cast<int>(codes.shape(1));
     const size_t chunks = (gains.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
-    std::vector<uint8_t> new_codes(places * codes.shape(1));
+    LargeVector<uint8_t> new_codes(places * codes.shape(1));
     std::vector<uint64_t> alive(chunks);
     std::vector<int32_t> position(places), chunk_first(chunks);
     std::vector<float> bias(places), gain(places);
@@ -140,11 +141,12 @@ auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions
     require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
             "catalogue: the basis must have a row for each dimension of the vectors");
     const size_t chunks = (biases.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
-    std::vector<int8_t> values(places * turn.shape(1));
+    LargeVector<int8_t> values(places * turn.shape(1));
     std::vector<int16_t> start(places);
     std::vector<uint64_t> alive(chunks);
     std::vector<int32_t> position(places), chunk_first(chunks);
-    std::vector<float> bias(places), new_vectors(places * vectors.shape(1));
+    std::vector<float> bias(places);
+    LargeVector<float> new_vectors(places * vectors.shape(1));
     std::vector<float> chunk_bias(chunks), inverse_step(chunks), length(chunks), error(chunks), rest(chunks);
     {
         nb::gil_scoped_release release;

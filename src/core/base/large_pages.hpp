@@ -1,0 +1,48 @@
+// Memory for arrays that are read again and again: in pages of 2 MB where the system has them, since looking up many
+// small ones takes longer than reading them.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace bitfm {
+
+template <class T>
+struct LargePages {
+    using value_type = T;
+    static constexpr std::size_t kPage = std::size_t(1) << 21;
+
+    LargePages() = default;
+    template <class U>
+    LargePages(const LargePages<U>&) {}
+
+    T* allocate(std::size_t n) {
+        if (n > (static_cast<std::size_t>(-1) - kPage) / sizeof(T)) throw std::bad_alloc();
+        const std::size_t bytes = n * sizeof(T);
+        const bool large = bytes >= 2 * kPage;
+        const std::size_t unit = large ? kPage : alignof(std::max_align_t);
+        void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+        if (!memory && bytes) throw std::bad_alloc();
+#if defined(__linux__)
+        if (large) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: where it is not granted, nothing is lost
+#endif
+        return static_cast<T*>(memory);
+    }
+    void deallocate(T* memory, std::size_t) { std::free(memory); }
+
+    template <class U>
+    bool operator==(const LargePages<U>&) const {
+        return true;
+    }
+};
+
+template <class T>
+using LargeVector = std::vector<T, LargePages<T>>;
+
+}  // namespace bitfm
