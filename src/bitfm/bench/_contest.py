@@ -28,8 +28,8 @@ def contest(
     """Time all rivals in turns, round after round, and return a row for each.
 
     The machine is noisy, so each is taken at its best, and what counts is ``times``: how many times as long as bitfm's
-    row, the first, it takes. A turn is one run, or several of a short one until `turn` seconds are
-    over: the first finds the caches full of what the rival before has left. Rounds end early when they have taken `seconds`.
+    row, the first, it takes. A turn is one run, or several of a short one until `turn` seconds are over: the first
+    finds the caches full of what the rival before has left. Rounds end early when they have taken `seconds`.
     """
     best = dict.fromkeys(rivals, float("inf"))
     begin = time.perf_counter()

@@ -187,8 +187,8 @@ int64_t scan_tile(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int6
     return end;
 }
 
-// One query alone: the limits of eight chunks at a time, as far as there are eight. While these are scanned, those
-// halves of the next eight that will do are fetched: the processor cannot guess that the others are left out.
+// One query alone: the limits of eight chunks at a time, as far as there are eight. While these are scanned, the next
+// eight are fetched, or those halves of them that will do: the processor cannot guess that the others are left out.
 template <int kBytes>
 int64_t scan_alone(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int64_t end) {
     const int64_t stride = int64_t(chunks.bytes) * kChunkItems;
@@ -210,6 +210,8 @@ int64_t scan_alone(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int
             if (!chunks.alive[chunk + i]) continue;
             const bool all = limits.all >> i & 1, low = limits.limit[i] <= tile.low;
             const uint8_t* codes = chunks.codes + (chunk + i) * stride;
+            if (more && chunks.far && !low)  // a whole chunk while one is scanned: all at once would be waited for
+                for (int64_t at = 0; at < stride; at += 64) __builtin_prefetch(codes + kTile * stride + at);
             uint8_t* out = tile.left[0];
             if (!all && !scan_some<1, kBytes>(codes, chunks.bytes, low, &tile.tables, limits.limit + i, &out)) continue;
             tile.limits[0] = limits.limit[i];
