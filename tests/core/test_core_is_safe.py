@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitfm import _core
-from spoilt import REFUSED, each_spoilt, spoilt
+from spoilt import REFUSED, each_spoilt, spoilt, spoilt
 
 KINDS = {np.float32: (_core.Design32, _core.Trainer32), np.float64: (_core.Design64, _core.Trainer64)}
 N, ROWS, COLUMNS = 6, 3, 2  # interactions, rows of the second block, columns of its table
@@ -198,7 +198,16 @@ def test_scores_of_other_parameters_are_refused(real):
         ):
             with pytest.raises(REFUSED):
                 _core.predict_reals(**common, factors=wrong)
-    each_spoilt(_core.predict_codes, common | {"codes": codes, "gains": gains}, ["weights", "gains"])
+    with_codes = common | {"codes": codes, "gains": gains}
+    each_spoilt(_core.predict_codes, with_codes, ["gains"])
+    either = [weights.astype(np.float32), weights.astype(np.float64)]
+    for good in either:
+        _core.predict_codes(**with_codes | {"weights": good})
+    for wrong in spoilt(weights):
+        if not any(isinstance(wrong, np.ndarray) and wrong.dtype == good.dtype and wrong.shape == good.shape
+                   and wrong.flags.c_contiguous for good in either):  # fmt: skip
+            with pytest.raises(REFUSED):
+                _core.predict_codes(**with_codes | {"weights": wrong})
     for wrong in (
         None,
         codes[0],

@@ -50,6 +50,21 @@ FactorView view_of(const Array2<const Real>& factors) {
 // Lets Ctrl-C through while the core works without the interpreter's lock.
 void poll_signals();
 
+// Numbers that the core is going to write, all of them: not set before, so that each thread touches its own part first.
+template <class T>
+struct Unset : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = Unset<U>;
+    };
+    template <class U>
+    void construct(U* at) noexcept {
+        ::new (static_cast<void*>(at)) U;
+    }
+};
+template <class T>
+using UnsetVector = std::vector<T, Unset<T>>;
+
 // A NumPy array that owns the vector's numbers.
 template <class T, class Allocator>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T, Allocator>&& values) {

@@ -104,8 +104,8 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
     require(!start || start->size() > 0, "exclude: starts must have one entry a query and one more");
     require(n >= 0 && n <= catalogue.n_chunks() * kChunkItems, "n must be from 0 up to the number of places");
     const size_t size = queries.constants.size() * static_cast<size_t>(n);
-    std::vector<int64_t> position(size);
-    std::vector<float> score(size);
+    UnsetVector<int64_t> position(size);
+    UnsetVector<float> score(size);
     {
         nb::gil_scoped_release release;
         Team team(n_threads, poll_signals);
