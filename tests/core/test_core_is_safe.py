@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitfm import _core
-from spoilt import REFUSED, each_spoilt, spoilt, spoilt
+from spoilt import REFUSED, each_spoilt, spoilt
 
 KINDS = {np.float32: (_core.Design32, _core.Trainer32), np.float64: (_core.Design64, _core.Trainer64)}
 N, ROWS, COLUMNS = 6, 3, 2  # interactions, rows of the second block, columns of its table
