@@ -142,6 +142,7 @@ def test_candidates_are_checked():
     assert (_core.rescore(**given | apart, n=2, n_threads=1)[1].reshape(QUERIES, 2) == scores).all()
     arrays = ("positions", "vectors", "biases", "queries", "constants")
     each_spoilt(lambda **a: _core.rescore(**a, n=1, n_threads=1), given, arrays)
+    assert len(_core.rescore(**given, n=0, n_threads=1)[0]) == 0
     for n in (-1, 3):
         with pytest.raises(ValueError, match="n must be"):
             _core.rescore(**given, n=n, n_threads=1)

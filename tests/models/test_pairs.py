@@ -92,3 +92,17 @@ def test_weights_are_single_precision_whatever_x_is():
         model = fitted(X, objective=objective)
         assert model.weights_.dtype == np.float32
         assert len(model.predict(X)) == 50
+
+
+def test_weights_of_any_kind_will_do():
+    X = random_blocks("shared")
+    model = fitted(X)
+    scores, pairs = model.predict(X), model.predict_pairs(*apart(X))
+    for weights in (model.weights_.astype(np.float64), np.repeat(model.weights_, 2)[::2], model.weights_.astype(">f4")):
+        model.weights_ = weights
+        np.testing.assert_allclose(model.predict(X), scores, rtol=1e-6)
+        np.testing.assert_array_equal(model.predict_pairs(*apart(X)), pairs)
+        with pytest.raises(ValueError, match="read-only"):
+            model.weights_[0] = 1
+    model.weights_ = np.round(scores.mean()) * np.ones(X.n_features, int)
+    assert len(model.predict(X)) == len(X)

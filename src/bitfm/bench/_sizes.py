@@ -22,7 +22,7 @@ __all__ = ["losses", "sizes"]
 _TOP = 10
 _SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _QUERIES, _FEWER, _FEW_FROM = 2000, 200, 10_000_000  # a batch, and from how many items on it is smaller
-_PAIRS_ONE_BY_ONE = 20_000_000
+_PAIRS_ONE_BY_ONE = 100_000_000
 _ROUNDS, _SECONDS = 25, 10.0  # of a contest: small catalogues need many rounds, large ones get two
 _LONGEST = 30.0  # seconds: who would need more for a round is left out
 _EXACT, _ROW_CODES = f"{OURS}, exact", f"{OURS}, row codes"
@@ -107,7 +107,7 @@ def _compare(
     """Time all who fit; `pace` keeps the seconds that each needs for a query and an item, from size to size."""
     users = np.arange(n_queries)
     opponents = dict(_built(catalogue, say))
-    n_one = min(n_queries, 500, max(10, _PAIRS_ONE_BY_ONE // n_items))
+    n_one = min(n_queries, 500, max(50, _PAIRS_ONE_BY_ONE // n_items))
     each = [users[u : u + 1] for u in range(n_one)]
     rows: list[Row] = []
     for way, queries, n in (("one query", each, n_one), ("batch", [users], n_queries)):

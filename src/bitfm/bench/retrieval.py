@@ -30,7 +30,8 @@ __all__ = ["PARTS", "run"]
 
 _TOP = 10
 _MILLION = 1_000_000
-_QUERIES, _ONE_BY_ONE = 2000, 20
+_QUERIES = 2000
+_ONE_BY_ONE = 100, 50  # where there are many queries, and where there are not, each different
 
 
 def run(
@@ -141,11 +142,12 @@ def _one_and_many(
 ) -> Iterator[tuple[str, list[Row]]]:
     """Search for some queries one after another through the Python interface, and for many at once."""
     users: Any = np.arange(_QUERIES) if queries is None else queries
-    one = [users[u : u + 1] for u in range(_ONE_BY_ONE)]
+    n_one = _ONE_BY_ONE[not many]
+    one = [users[u : u + 1] for u in range(n_one)]
     rivals: dict[str, Callable[[], Any]] = {ours: lambda: [index.search(u, _TOP, n_jobs=1) for u in one]}
     for name, search, vectors in opponents:
-        rivals[name] = partial(search, vectors[:_ONE_BY_ONE], _TOP, 1)
-    yield title, contest("one query after another", _ONE_BY_ONE, rivals)
+        rivals[name] = partial(search, vectors[:n_one], _TOP, 1)
+    yield title, contest("one query after another", n_one, rivals)
     if many:
         rivals = {ours: lambda: index.search(users, _TOP, n_jobs=1)}
         rivals |= {name: partial(search, vectors, _TOP) for name, search, vectors in opponents}

@@ -14,7 +14,7 @@ from bitfm import _core
 from bitfm.data._tables import Table, check_rows
 from bitfm.data.blocks import Block, Blocks
 from bitfm.models._delegate import unpack_codes
-from bitfm.models._native import make_design
+from bitfm.models._native import as_reals, make_design
 
 if TYPE_CHECKING:
     from bitfm.models.discrete import DiscreteFM
@@ -145,7 +145,8 @@ class Half:
     def _rows_of_blocks(self, blocks: Blocks, n_threads: int) -> Rows:
         dtype = blocks.dtype
         design: Any = make_design(blocks, dtype)
-        constants = _core.predict_codes(design, self.bias, self.weights, self.codes, self.gains, self.cross, n_threads)
+        weights = as_reals(self.weights)
+        constants = _core.predict_codes(design, self.bias, weights, self.codes, self.gains, self.cross, n_threads)
         features, amounts = _core.single_features(design, self.gains, n_threads)
         coded = features != _SEVERAL
         codes = self.codes.take(np.maximum(features[coded], 0), axis=0)

@@ -12,6 +12,11 @@ from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
 
 
+def as_reals(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers as the core takes them, in either precision: mostly as they are."""
+    return np.ascontiguousarray(values, values.dtype if values.dtype in (np.float32, np.float64) else np.float32)
+
+
 def make_design(X: Blocks, dtype: npt.DTypeLike) -> _core.Design32 | _core.Design64:
     """Hand the blocks to the core; it borrows their arrays."""
     design = _core.Design32() if np.dtype(dtype) == np.float32 else _core.Design64()

@@ -31,6 +31,8 @@ class PairScorer:
     def __init__(self, model: DiscreteFM) -> None:
         self._arrays = model.codes_, model.gains_, model.weights_
         self._weights = np.ascontiguousarray(model.weights_, np.float32)
+        if not np.shares_memory(self._weights, model.weights_):
+            model.weights_.flags.writeable = False  # a change in place would go unnoticed
         self._records: npt.NDArray[np.uint8] | None = None
         self._read = 0
 
@@ -56,9 +58,9 @@ class PairScorer:
         self._read += int(len(X) * a_pair)
         if self._read >= len(self._weights):
             codes, gains, _ = self._arrays
-            self._records = records_of(codes, self._weights, gains)
             for array in self._arrays:
-                array.flags.writeable = False  # a change in place would go unnoticed
+                array.flags.writeable = False  # as above
+            self._records = records_of(codes, self._weights, gains)
 
 
 def pair_scorer(model: DiscreteFM) -> PairScorer:
@@ -75,8 +77,8 @@ _scorers: WeakKeyDictionary[DiscreteFM, PairScorer] = WeakKeyDictionary()  # not
 def records_of(
     vectors: npt.NDArray[Any], weights: npt.NDArray[np.float32], scales: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.uint8]:
-    """Return a record a feature: its vector, weight and scale. A short one does not cross the cache's lines."""
-    as_bytes = np.ascontiguousarray(vectors).view(np.uint8).reshape(len(weights), -1)
+    """Return a record a feature: its vector, weight and scale. One of 16 bytes lies in a single line of the cache."""
+    as_bytes = np.ascontiguousarray(vectors).view(np.uint8)
     width = as_bytes.shape[1]
     size = width + 8
     size = 1 << (size - 1).bit_length() if size <= _LINE else -(-size // 8) * 8

@@ -28,7 +28,7 @@ from bitfm.models._base import (
 from bitfm.models._delegate import nearest_delegate, unpack_codes
 from bitfm.models._explain import Explanation, explain_row
 from bitfm.models._half import pair_blocks
-from bitfm.models._native import split_one_hot
+from bitfm.models._native import as_reals, split_one_hot
 from bitfm.models._pairs import pair_scorer
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Callback, Iteration, Progress
@@ -95,7 +95,8 @@ class DiscreteFM(FeatureModel):
     codes_ : array of uint8, features × bits / 8
         Bit t is bit t % 8 of byte t // 8; 1 is +1.
     gains_ : array of float32, one a feature
-    weights_ : array of float32, one a feature
+    weights_ : array, one a feature
+        Of float32, unless that cannot hold them.
     bias_ : float
     interactions_ : {"all", "cross"}
         Which pairs the model has.
@@ -206,7 +207,7 @@ class DiscreteFM(FeatureModel):
         fit.run()
         self.codes_ = fit.codes
         self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
-        self.weights_ = (fit.weights * scale.unit).astype(np.float32)
+        self.weights_ = _single(fit.weights * fit.weights.dtype.type(scale.unit))
         self.bias_ = scale.middle + fit.bias * scale.unit
 
     def _fit_anchored(self, blocks: Blocks, y: Floats, settings: AnchoredSettings, progress: Progress) -> None:
@@ -216,7 +217,7 @@ class DiscreteFM(FeatureModel):
             if len(tables) > 1 and all(len(of) == 1 and of[0].identity for of in tables):
                 settings = replace(settings, cross=True)  # bare ids have no other pairs
         self.codes_, self.gains_, weights, self.bias_ = AnchoredFit(blocks, y, settings, progress).run()
-        self.weights_ = weights.astype(np.float32, copy=False)
+        self.weights_ = _single(weights)
 
     @property
     def delegate_(self) -> npt.NDArray[np.float32]:
@@ -343,7 +344,8 @@ class DiscreteFM(FeatureModel):
         Notes
         -----
         After as many features as the model has, a copy of codes, gains and weights is kept side by side for speed, and
-        they become read-only; to change them, set others.
+        they become read-only; to change them, set others. A view of them that was taken before can still be written
+        to, and what it changes is not seen.
 
         Examples
         --------
@@ -376,7 +378,9 @@ class DiscreteFM(FeatureModel):
 
     def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
         cross, threads = self.interactions_ == "cross", thread_count(self.n_jobs)
-        return _core.predict_codes(design, self.bias_, self.weights_, self.codes_, self.gains_, cross, threads)
+        return _core.predict_codes(
+            design, self.bias_, as_reals(self.weights_), self.codes_, self.gains_, cross, threads
+        )
 
     def _crosses(self) -> bool:
         return getattr(self, "interactions_", self.interactions) == "cross"
@@ -424,6 +428,12 @@ class DiscreteFM(FeatureModel):
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
+
+
+def _single(weights: Floats) -> Floats:
+    """Return weights in single precision, unless it cannot hold them."""
+    most = float(np.abs(weights).max(initial=0))
+    return weights.astype(np.float32, copy=False) if most == 0 or 1e-30 < most < 1e30 else weights
 
 
 def _check_anchor(value: Any) -> float | None:

@@ -66,6 +66,7 @@ void bind_for(nb::module_& m) {
             require(width >= 1 && width <= 1 << 20, "the width must be from 1 to 1048576");
             const int64_t at = bytes_of(table.kind, width), stride = static_cast<int64_t>(records.shape(1));
             require(stride >= at + 8 && stride % 4 == 0, "a record needs room for its vector, weight and scale");
+            require(reinterpret_cast<uintptr_t>(records.data()) % 4 == 0, "records must start at a multiple of 4");
             table.vectors = records.data();
             table.weights = records.data() + at;
             table.scales = records.data() + at + 4;

@@ -249,8 +249,10 @@ struct RowEntries {
     int64_t n = 0;
 };
 
+constexpr int kSumsAtOnce = 64;
+
 struct RowSums {
-    float* q;           // Σ x v, with room for a multiple of 64
+    float* q;           // Σ x v, with room for a multiple of kSumsAtOnce
     double linear = 0;  // Σ x w
 };
 

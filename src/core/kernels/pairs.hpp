@@ -254,7 +254,7 @@ BITFM_INLINE Lanes<float> eight_of(const int8_t* from) {
 // Vectors of numbers, 64 at a time: what codes are compared with.
 template <class Number>
 void sum_numbers(const PairTable& table, const RowEntries& row, const RowEntries& next, RowSums* out) {
-    constexpr int kBlock = 64, kParts = kBlock / kLanes, kLines = (kBlock * int(sizeof(Number)) + 8 + 63) / 64;
+    constexpr int kBlock = kSumsAtOnce, kParts = kBlock / kLanes, kLines = (kBlock * int(sizeof(Number)) + 8 + 63) / 64;
     const Features<0> features(table, row.first);
     const RowEntries nothing;
     for (int at = 0; at < table.width; at += kBlock) {

@@ -210,7 +210,8 @@ int64_t scan_alone(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int
             if (!chunks.alive[chunk + i]) continue;
             const bool all = limits.all >> i & 1, low = limits.limit[i] <= tile.low;
             const uint8_t* codes = chunks.codes + (chunk + i) * stride;
-            if (more && chunks.far && !low)  // a whole chunk while one is scanned: all at once would be waited for
+            // A whole chunk while one is scanned: all eight at once would be waited for.
+            if (more && chunks.far && next.some >> i & 1 && next.limit[i] > tile.low)
                 for (int64_t at = 0; at < stride; at += 64) __builtin_prefetch(codes + kTile * stride + at);
             uint8_t* out = tile.left[0];
             if (!all && !scan_some<1, kBytes>(codes, chunks.bytes, low, &tile.tables, limits.limit + i, &out)) continue;

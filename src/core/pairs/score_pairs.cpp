@@ -1,6 +1,7 @@
 #include "pairs/score_pairs.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -13,7 +14,6 @@ namespace {
 
 constexpr int64_t kGrain = 16;    // pairs at a time
 constexpr size_t kLongField = 8;  // features from which on a field is worth summing by itself
-constexpr int kPadding = 64;
 
 // The entries of some pairs' rows in parts, one after another: whatever is summed, what comes next is known.
 template <class Real>
@@ -65,7 +65,8 @@ class Entries {
 
     void copy(int64_t feature, Real x) {
         columns_.push_back(static_cast<int32_t>(feature));
-        x_.push_back(static_cast<float>(x));
+        constexpr Real kMost = std::numeric_limits<float>::max();
+        x_.push_back(static_cast<float>(std::clamp(x, -kMost, kMost)));
     }
 
     void add_parts(Part part) {
@@ -88,7 +89,7 @@ class PairScorer {
         : design_(design),
           table_(table),
           cross_(cross),
-          stride_((table.width + kPadding - 1) / kPadding * kPadding),
+          stride_((table.width + kSumsAtOnce - 1) / kSumsAtOnce * kSumsAtOnce),
           q_(design.blocks.size() * static_cast<size_t>(stride_)),
           own_(design.blocks.size()) {}
 
@@ -153,7 +154,7 @@ template <class Real>
 void score_pairs(Team& team, const Design<Real>& design, const PairTable& table, double bias, bool cross,
                  std::span<double> out) {
     const bool codes = table.kind == PairTable::Kind::codes;
-    require(table.width > 0 && table.width % (codes ? 8 : kPadding) == 0,
+    require(table.width > 0 && table.width % (codes ? 8 : kSumsAtOnce) == 0,
             codes ? "codes need whole bytes" : "vectors of numbers need a width that is a multiple of 64");
     require(codes || cross, "vectors of numbers are scored across blocks only");
     require(static_cast<int64_t>(out.size()) == design.n, "room for one score a pair is needed");

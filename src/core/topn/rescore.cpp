@@ -43,7 +43,7 @@ void rescore(Team& team, const ItemRows& items, const RealQueries& queries, std:
     found.check(n_queries);
     require(n_queries == 0 ? candidates.empty() : candidates.size() % static_cast<size_t>(n_queries) == 0,
             "as many candidates a query are needed");
-    if (n_queries == 0) return;
+    if (n_queries == 0 || found.n == 0) return;
     const auto each = static_cast<int64_t>(candidates.size()) / n_queries;
     const auto product = isa().kernels->exact_product;
     team.run(n_queries, kGrain, [&](int64_t begin, int64_t end, int) {
