@@ -31,8 +31,8 @@ def run(
 ) -> Iterator[tuple[str, list[Row]]]:
     """Score generated pairs of 100 features each, half of them the user's, by vectors of 64, on one thread.
 
-    All methods read the same features in the same way, asking memory for what comes next ahead of time; they differ
-    in what a feature's record holds.
+    All methods ask memory for what comes next ahead of time; they differ in what a feature's record holds. With binary
+    x the codes have one gain for all, as fields may have, and are counted.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def run(
 
 
 def _tables(n: int) -> dict[str, tuple[str, npt.NDArray[np.uint8]]]:
-    """Return the records of each method: the same model, but for what whole numbers lose."""
+    """Return the records of each method: the same model, but that "field" has one gain for all."""
     rng = np.random.default_rng(0)
     codes = rng.integers(256, size=(n, _BITS // 8), dtype=np.uint8)
     weights = rng.standard_normal(n, np.float32)
