@@ -52,7 +52,7 @@ template <int kQueries, int kBytes, bool kHalfway>
 BITFM_INLINE bool scan_chunk(const uint8_t* codes, int n_bytes, const uint8_t* const* tables, const int32_t* limits,
                              uint8_t* const* out) {
     const int bytes = kBytes ? kBytes : n_bytes;
-    const int halfway = kHalfway ? bytes / 2 : 0;
+    [[maybe_unused]] const int halfway = kHalfway ? bytes / 2 : 0;
 #if defined(__AVX512BW__)
     const __m512i low = _mm512_set1_epi8(15);
     __m512i left[kQueries];
