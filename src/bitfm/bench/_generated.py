@@ -12,7 +12,7 @@ from bitfm.data import Block
 from bitfm.data.blocks import FieldSpan
 from bitfm.models import DiscreteFM
 
-__all__ = ["BITS", "generated_codes", "generated_features"]
+__all__ = ["BITS", "generated_codes", "generated_features", "untrained"]
 
 BITS = 64
 _TASTES = 16
@@ -44,12 +44,22 @@ def generated_features(n_users: int, n_items: int, seed: int = 0) -> tuple[Discr
 def _generated(fields: Sequence[tuple[str, str, int]], seed: int) -> DiscreteFM:
     rng = np.random.default_rng(seed)
     n = sum(size for _, _, size in fields)
-    model = DiscreteFM(BITS)
-    model.codes_ = np.concatenate([_tastes(rng, size) for _, _, size in fields])
+    codes = np.concatenate([_tastes(rng, size) for _, _, size in fields])
     gain = np.sqrt(_INTERACTION_SPREAD / np.sqrt(BITS))
-    model.gains_ = (gain * np.exp(rng.normal(0, 0.25, n))).astype(np.float32)
-    model.weights_ = rng.normal(0, _BIAS_SPREAD, n).astype(np.float32)
-    model.bias_, model.interactions_, model.n_features_in_ = 3.5, "cross", n
+    gains = (gain * np.exp(rng.normal(0, 0.25, n))).astype(np.float32)
+    return untrained(codes, gains, rng.normal(0, _BIAS_SPREAD, n).astype(np.float32), fields)
+
+
+def untrained(
+    codes: npt.NDArray[np.uint8],
+    gains: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.float32],
+    fields: Sequence[tuple[str, str, int]],
+) -> DiscreteFM:
+    """Return a model of these parameters. A field is its block, its name and its size."""
+    model = DiscreteFM(codes.shape[1] * 8)
+    model.codes_, model.gains_, model.weights_ = codes, gains, weights
+    model.bias_, model.interactions_, model.n_features_in_ = 3.5, "cross", len(codes)
     spans, start = [], 0
     for block, name, size in fields:
         spans.append(FieldSpan(block, name, start, start + size))

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 import bitfm
+from bitfm.bench._generated import BITS, untrained
 from bitfm.bench._peak import own_bytes, resident_bytes
 from bitfm.data._tables import Table
-from bitfm.data.blocks import Block, Blocks, FieldSpan
+from bitfm.data.blocks import Block, Blocks
 from bitfm.models.discrete import DiscreteFM
 
 __all__ = ["FORMATS", "SCORES", "Opening", "first_score", "generated", "measure_opening", "open_here"]
-
-_BITS = 64
 
 
 class Opening(NamedTuple):
@@ -54,18 +53,15 @@ def measure_opening(form: str, score: str, small: Path, path: Path) -> Opening:
 def generated(n_features: int, seed: int = 0) -> DiscreteFM:
     """Return a model of bare ids, half of them users, with random codes, gains and weights of the usual types."""
     rng = np.random.default_rng(seed)
-    codes = rng.integers(256, size=(n_features, _BITS // 8), dtype=np.uint8)
+    codes = rng.integers(256, size=(n_features, BITS // 8), dtype=np.uint8)
     return _model(codes, rng.random(n_features, np.float32), rng.standard_normal(n_features, np.float32))
 
 
 def _model(
     codes: npt.NDArray[np.uint8], gains: npt.NDArray[np.float32], weights: npt.NDArray[np.float32]
 ) -> DiscreteFM:
-    model, n = DiscreteFM(_BITS), len(codes)
-    model.codes_, model.gains_, model.weights_ = codes, gains, weights
-    model.bias_, model.interactions_, model.n_features_in_ = 3.5, "cross", n
-    model.fields_ = FieldSpan("user", "id", 0, n // 2), FieldSpan("item", "id", n // 2, n)
-    return model
+    users = len(codes) // 2
+    return untrained(codes, gains, weights, [("user", "id", users), ("item", "id", len(codes) - users)])
 
 
 class _Format(NamedTuple):
