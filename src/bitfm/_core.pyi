@@ -280,6 +280,7 @@ def arrange_vectors(
     positions: NDArray[np.int32],
     turn: NDArray[np.float64],
     weight: float,
+    halve: bool,
 ) -> tuple[NDArray[Any], ...]: ...
 
 class CodeCatalogue:
@@ -334,6 +335,9 @@ class VectorCatalogue:
         error: NDArray[np.float32],
         rest: NDArray[np.float32],
         chunk_first: NDArray[np.int32],
+        halves: NDArray[np.uint8],
+        half_inverse_step: NDArray[np.float32],
+        half_error: NDArray[np.float32],
     ) -> None: ...
     def search(
         self,

@@ -127,7 +127,7 @@ def test_codes_for_vectors(isa, n_bytes, gains, biases):
 @pytest.mark.parametrize("biases", SPREADS)
 def test_vectors_for_vectors(isa, width, rank, biases, monkeypatch):
     _core.use_isa(isa)
-    monkeypatch.setattr(_vector_shelf, "_LARGE", 65)  # leave dimensions out of smaller catalogues, too
+    monkeypatch.setattr(_vector_shelf, "_LARGE", 65)  # treat smaller catalogues so, too
     rng = np.random.default_rng(2)
     for size in SIZES:
         # Whole numbers again; of low rank, so that the scan leaves dimensions out; some vectors occur twice.
@@ -141,21 +141,26 @@ def test_vectors_for_vectors(isa, width, rank, biases, monkeypatch):
         constants = rng.normal(size=9)
         scores = constants[:, None] + (items.biases.astype(float) + queries.astype(float) @ vectors.T.astype(float))
         for n in {min(10, size), size}:
-            found = shelf.search(shelf.alive, vector_rows(queries, constants), NOTHING, n, 1)
-            for got, expected in zip(found, best(scores, n), strict=True):
-                np.testing.assert_array_equal(got, expected)
+            for some in (slice(None), slice(0, 1), slice(5, 6)):  # a query that is alone is scanned for by half bytes
+                found = shelf.search(shelf.alive, vector_rows(queries[some], constants[some]), NOTHING, n, 1)
+                for got, expected in zip(found, best(scores[some], n), strict=True):
+                    np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("isa", _core.available_isas())
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1.0, 1e8, 1e18])
-def test_vectors_of_any_length(scale):
+def test_vectors_of_any_length(isa, scale, monkeypatch):
+    _core.use_isa(isa)
+    monkeypatch.setattr(_vector_shelf, "_LARGE", 65)
     rng = np.random.default_rng(3)
     lengths = 10.0 ** rng.uniform(-6, 6, 700) * scale
     vectors = (rng.normal(size=(700, 64)) * lengths[:, None]).astype(np.float32)
     shelf = VectorShelf.of(vector_items(vectors, np.zeros(700, np.float32)), 1.0)
     queries = (rng.normal(size=(20, 64)) / scale).astype(np.float32)
-    _, scores = shelf.search(shelf.alive, vector_rows(queries, np.zeros(20)), NOTHING, 30, 1)
     expected = -np.sort(-(queries.astype(float) @ vectors.T.astype(float)), axis=1)[:, :30]
-    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+    for some in (slice(None), slice(7, 8)):
+        rows = vector_rows(queries[some], np.zeros(len(queries[some])))
+        np.testing.assert_allclose(shelf.search(shelf.alive, rows, NOTHING, 30, 1)[1], expected[some], rtol=1e-6)
 
 
 def test_large_catalogues_and_many_threads():
@@ -226,3 +231,22 @@ def test_masks_and_exclusions(data):
     order, expected = best(full, n)
     np.testing.assert_array_equal(scores, expected)
     np.testing.assert_array_equal(positions, np.where(np.isinf(expected), -1, order))
+
+
+@pytest.mark.parametrize("isa", _core.available_isas())
+@given(seed=st.integers(0, 2**32), spread=st.sampled_from([0.0, 0.01, 1.0, 30.0]), tail=st.sampled_from([0, 3]))
+@settings(max_examples=30, deadline=None)
+def test_one_query_by_half_bytes(isa, seed, spread, tail):
+    """Rounding to half a byte loses much, and cuts off what is far out; what may win is let through all the same."""
+    _core.use_isa(isa)
+    rng = np.random.default_rng(seed)
+    vectors = (rng.standard_normal((1500, 16)) * np.exp(tail * rng.standard_normal((1500, 16)))).astype(np.float32)
+    items = vector_items(vectors, (rng.standard_normal(1500) * spread).astype(np.float32))
+    before, _vector_shelf._LARGE = _vector_shelf._LARGE, 1
+    shelf = VectorShelf.of(items, 1.0)
+    _vector_shelf._LARGE = before
+    assert len(shelf.arrays["halves"])
+    query = rng.standard_normal((1, 16)).astype(np.float32)
+    scores = items.biases.astype(float) + query.astype(float) @ vectors.T.astype(float)
+    _, found = shelf.search(shelf.alive, vector_rows(query, np.zeros(1)), NOTHING, 10, 1)
+    np.testing.assert_allclose(found, best(scores, 10)[1], rtol=1e-5, atol=1e-5)

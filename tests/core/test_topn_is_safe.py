@@ -31,6 +31,7 @@ BY_CODE = {
     "constants": np.zeros(QUERIES),
 }
 BY_VECTOR = {"vectors": RNG.normal(size=(QUERIES, WIDTH)).astype(np.float32), "constants": np.zeros(QUERIES)}
+ONE_VECTOR = {"vectors": BY_VECTOR["vectors"][:1], "constants": np.zeros(1)}
 
 
 def code_arrays():
@@ -39,22 +40,30 @@ def code_arrays():
 
 
 def vector_arrays():
-    arrays = dict(zip(VectorShelf.names, (*_core.arrange_vectors(**VECTORS, weight=1.0), VECTORS["turn"]), strict=True))
+    arrays = dict(
+        zip(
+            VectorShelf.names, (*_core.arrange_vectors(**VECTORS, weight=1.0, halve=True), VECTORS["turn"]), strict=True
+        )
+    )
     arrays["vectors"] = arrays["vectors"].reshape(-1, WIDTH)
     return arrays.pop("alive"), arrays
 
 
 def test_what_is_arranged_is_checked():
     each_spoilt(lambda **a: _core.arrange_codes(**a, weight=1.0), CODES, ("gains", "biases", "positions"))
-    each_spoilt(lambda **a: _core.arrange_vectors(**a, weight=1.0), VECTORS, ("vectors", "biases", "positions"))
+    each_spoilt(
+        lambda **a: _core.arrange_vectors(**a, weight=1.0, halve=True), VECTORS, ("vectors", "biases", "positions")
+    )
     for name, wrong in (("gains", -1), ("gains", np.inf), ("gains", np.nan), ("biases", np.nan), ("positions", -1)):
         with pytest.raises(ValueError, match="must be"):
             _core.arrange_codes(**CODES | {name: np.full_like(CODES[name], wrong)}, weight=1.0)
     with pytest.raises(ValueError, match="finite"):
-        _core.arrange_vectors(**VECTORS | {"vectors": np.full_like(VECTORS["vectors"], np.inf)}, weight=1.0)
+        _core.arrange_vectors(
+            **VECTORS | {"vectors": np.full_like(VECTORS["vectors"], np.inf)}, weight=1.0, halve=False
+        )
     for turn in (np.eye(WIDTH)[:, :3].copy(), np.eye(WIDTH)[:, :0].copy(), np.eye(WIDTH - 1), np.zeros((0, 0))):
         with pytest.raises(ValueError, match="catalogue"):
-            _core.arrange_vectors(**VECTORS | {"turn": turn}, weight=1.0)
+            _core.arrange_vectors(**VECTORS | {"turn": turn}, weight=1.0, halve=True)
 
 
 def test_a_catalogue_of_codes_is_checked():
@@ -113,7 +122,9 @@ def test_arrays_without_sense_do_not_crash(isa, make):
                 found = catalogue.search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
                 catalogue.search_vectors(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
             else:
-                found = _core.VectorCatalogue(**spoilt).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
+                catalogue = _core.VectorCatalogue(**spoilt)
+                found = catalogue.search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
+                catalogue.search(alive, **ONE_VECTOR, start=None, excluded=None, n=5, n_threads=1)
             assert len(found[0]) == len(found[1]) == 5 * QUERIES
     _core.use_isa(before)
 

@@ -14,7 +14,8 @@ from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, shaped
 
 __all__ = ["VectorShelf"]
 
-_LARGE = 100_000  # from so many items on, the scan does without some dimensions:
+# From so many items on, a single query scans half bytes first, and every scan does without some dimensions:
+_LARGE = 100_000
 _MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 
 
@@ -34,6 +35,9 @@ class VectorShelf(Shelf):
         "error",
         "rest",
         "chunk_first",
+        "halves",
+        "half_inverse_step",
+        "half_error",
         "turn",
     )
 
@@ -41,7 +45,8 @@ class VectorShelf(Shelf):
     def of(cls, items: Items, user_length: float) -> Self:
         turn = _leading_directions(items.vectors)
         weight = user_length / 2  # what a unit of length adds to a good score
-        arranged = _core.arrange_vectors(items.vectors, items.biases, items.positions, turn, weight)
+        halve = len(items) >= _LARGE
+        arranged = _core.arrange_vectors(items.vectors, items.biases, items.positions, turn, weight, halve)
         arrays = dict(zip(cls.names, (*arranged, turn), strict=True))
         arrays["vectors"] = arrays["vectors"].reshape(-1, items.vectors.shape[1])
         return cls(arrays, arrays["alive"])

@@ -59,13 +59,15 @@ class BoundVectorCatalogue {
   public:
     BoundVectorCatalogue(Array2<const double> turn, Array1<const int8_t> values, Array1<const int16_t> start,
                          Wholes position, Reals bias, Array2<const float> vectors, Reals chunk_bias, Reals inverse_step,
-                         Reals length, Reals error, Reals rest, Wholes chunk_first)
+                         Reals length, Reals error, Reals rest, Wholes chunk_first, Bytes halves,
+                         Reals half_inverse_step, Reals half_error)
         : turn_(turn),
           vectors_(vectors),
           values_(values),
           start_(start),
+          halves_(halves),
           wholes_{position, chunk_first},
-          reals_{bias, chunk_bias, inverse_step, length, error, rest} {
+          reals_{bias, chunk_bias, inverse_step, length, error, rest, half_inverse_step, half_error} {
         require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
                 "catalogue: the basis must have a row for each dimension of the vectors");
         catalogue_ = {static_cast<int>(vectors.shape(1)),
@@ -81,7 +83,10 @@ class BoundVectorCatalogue {
                       span_of(reals_[3]),
                       span_of(reals_[4]),
                       span_of(reals_[5]),
-                      span_of(wholes_[1])};
+                      span_of(wholes_[1]),
+                      span_of(halves_),
+                      span_of(reals_[6]),
+                      span_of(reals_[7])};
     }
 
     VectorCatalogue with(const Words& alive) const { return with_alive(catalogue_, alive); }
@@ -92,6 +97,7 @@ class BoundVectorCatalogue {
     Array2<const float> vectors_;
     Array1<const int8_t> values_;
     Array1<const int16_t> start_;
+    Bytes halves_;
     std::vector<Wholes> wholes_;
     std::vector<Reals> reals_;
 };
@@ -137,11 +143,13 @@ auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Whole
 }
 
 auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions, Array2<const double> turn,
-                     double weight) {
+                     double weight, bool halve) {
     require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
             "catalogue: the basis must have a row for each dimension of the vectors");
     const size_t chunks = (biases.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
     LargeVector<int8_t> values(places * turn.shape(1));
+    LargeVector<uint8_t> halves(halve ? values.size() / 2 : 0);
+    std::vector<float> half_inverse_step(halve ? chunks : 0), half_error(halve ? chunks : 0);
     std::vector<int16_t> start(places);
     std::vector<uint64_t> alive(chunks);
     std::vector<int32_t> position(places), chunk_first(chunks);
@@ -152,13 +160,14 @@ auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions
         nb::gil_scoped_release release;
         arrange(span_of(vectors), span_of(biases), span_of(positions), weight,
                 {static_cast<int>(vectors.shape(1)), span_of(turn), values, start, alive, position, bias, new_vectors,
-                 chunk_bias, inverse_step, length, error, rest, chunk_first});
+                 chunk_bias, inverse_step, length, error, rest, chunk_first, halves, half_inverse_step, half_error});
     }
     return nb::make_tuple(own_array(std::move(values)), own_array(std::move(start)), own_array(std::move(alive)),
                           own_array(std::move(position)), own_array(std::move(bias)), own_array(std::move(new_vectors)),
                           own_array(std::move(chunk_bias)), own_array(std::move(inverse_step)),
                           own_array(std::move(length)), own_array(std::move(error)), own_array(std::move(rest)),
-                          own_array(std::move(chunk_first)));
+                          own_array(std::move(chunk_first)), own_array(std::move(halves)),
+                          own_array(std::move(half_inverse_step)), own_array(std::move(half_error)));
 }
 
 }  // namespace
@@ -194,14 +203,15 @@ void bind_topn(nb::module_& m) {
             nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(), nb::arg("n"),
             nb::arg("n_threads"));
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
-          nb::arg("positions").noconvert(), nb::arg("turn").noconvert(), nb::arg("weight"));
+          nb::arg("positions").noconvert(), nb::arg("turn").noconvert(), nb::arg("weight"), nb::arg("halve"));
     nb::class_<BoundVectorCatalogue>(m, "VectorCatalogue")
         .def(nb::init<Array2<const double>, Array1<const int8_t>, Array1<const int16_t>, Wholes, Reals,
-                      Array2<const float>, Reals, Reals, Reals, Reals, Reals, Wholes>(),
+                      Array2<const float>, Reals, Reals, Reals, Reals, Reals, Wholes, Bytes, Reals, Reals>(),
              nb::arg("turn").noconvert(), nb::arg("values").noconvert(), nb::arg("start").noconvert(),
              nb::arg("position").noconvert(), nb::arg("bias").noconvert(), nb::arg("vectors").noconvert(),
              nb::arg("chunk_bias").noconvert(), nb::arg("inverse_step").noconvert(), nb::arg("length").noconvert(),
-             nb::arg("error").noconvert(), nb::arg("rest").noconvert(), nb::arg("chunk_first").noconvert())
+             nb::arg("error").noconvert(), nb::arg("rest").noconvert(), nb::arg("chunk_first").noconvert(),
+             nb::arg("halves").noconvert(), nb::arg("half_inverse_step").noconvert(), nb::arg("half_error").noconvert())
         .def(
             "search",
             [](const BoundVectorCatalogue& self, Words alive, Array2<const float> vectors,

@@ -214,8 +214,13 @@ struct VectorChunks {
     // Of a chunk: the largest bias; one over what a whole number stands for; the largest length of what is kept, of
     // what rounding it has lost, and of the dimensions that are left out.
     const float *bias, *inverse_step, *length, *error, *rest;
+    // The same again in half bytes, kHalfOffset too large, or none: [chunk][pair][item % 32][2], the items from 32 on
+    // in the upper halves.
+    const uint8_t* halves;
+    const float *half_inverse_step, *half_error;
 };
 
+constexpr int kHalfOffset = 8;
 constexpr int kOffset = 64;            // queries are from 0 to 2 kOffset
 constexpr float kMostGoal = 32766;     // no product reaches it
 constexpr float kGoalSlack = 0.0625f;  // what single-precision arithmetic may lose in a goal, and more
@@ -223,6 +228,8 @@ constexpr float kGoalSlack = 0.0625f;  // what single-precision arithmetic may l
 struct VectorTile {
     int n;
     const uint32_t* values;                                               // [query][pair]: two bytes, twice
+    const uint32_t* plain_values;                                         // of the first query: without kOffset
+    int32_t plain_sum;                                                    // of these
     float wanted[kTile];                                                  // the score to reach
     float inverse_step[kTile], length[kTile], error[kTile], rest[kTile];  // as of chunks
     uint64_t hits[kTile];                                                 // what the scan found

@@ -4,38 +4,49 @@
 // 16 bits. Sums may wrap around on the way; in the end they fit, for the vectors' lengths see to that. What the 64 too
 // many add is the item's alone, and its sum starts by that much below zero.
 
-// What each query must reach in whole numbers, for a chunk. Returns which queries can reach it at all.
-BITFM_INLINE uint32_t chunk_goals(const VectorChunks& chunks, const VectorTile& tile, int64_t chunk, int32_t* goals) {
-    const float bias = chunks.bias[chunk], length = chunks.length[chunk], error = chunks.error[chunk];
-    const float rest = chunks.rest[chunk], inverse = chunks.inverse_step[chunk];
+// Eight goals in whole numbers, and which can be reached at all. They are of eight queries for one chunk or of one
+// query for eight chunks, so each input is eight numbers (stride 1) or one (stride 0).
+struct Goals {
+    int32_t goal[kTile];
+    uint32_t hopeful;
+};
+
+template <int kOfChunk, int kOfQuery>
+BITFM_INLINE Goals goals_of(const VectorChunks& chunks, int64_t chunk, const VectorTile& tile, const float* errors,
+                            const float* inverse_steps) {
+    static_assert(kOfChunk + kOfQuery == 1);
+    const float *bias = chunks.bias + chunk, *length = chunks.length + chunk, *error = errors + chunk;
+    const float *rest = chunks.rest + chunk, *inverse = inverse_steps + chunk;
+    Goals out;
 #if defined(__AVX2__)
-    const auto times = [](const float* of_query, float of_chunk) {
-        return _mm256_mul_ps(_mm256_loadu_ps(of_query), _mm256_set1_ps(of_chunk));
-    };
-    const __m256 lack = _mm256_sub_ps(_mm256_loadu_ps(tile.wanted), _mm256_set1_ps(bias));
+    const auto of_chunk = [&](const float* p) { return kOfChunk ? _mm256_loadu_ps(p) : _mm256_broadcast_ss(p); };
+    const auto of_query = [&](const float* p) { return kOfQuery ? _mm256_loadu_ps(p) : _mm256_broadcast_ss(p); };
+    const auto times = [&](const float* a, const float* b) { return _mm256_mul_ps(of_query(a), of_chunk(b)); };
+    const __m256 lack = _mm256_sub_ps(of_query(tile.wanted), of_chunk(bias));
     const __m256 beside =
         _mm256_add_ps(_mm256_add_ps(times(tile.error, length), times(tile.length, error)), times(tile.rest, rest));
     const __m256 needed = _mm256_sub_ps(lack, beside);
     const __m256 hopeless = _mm256_cmp_ps(needed, times(tile.length, length), _CMP_GT_OQ);
-    __m256 goal = _mm256_mul_ps(_mm256_mul_ps(needed, _mm256_loadu_ps(tile.inverse_step)), _mm256_set1_ps(inverse));
+    __m256 goal = _mm256_mul_ps(_mm256_mul_ps(needed, of_query(tile.inverse_step)), of_chunk(inverse));
     goal = _mm256_sub_ps(goal, _mm256_set1_ps(kGoalSlack));
     goal = _mm256_min_ps(_mm256_max_ps(goal, _mm256_set1_ps(-kMostGoal)), _mm256_set1_ps(kMostGoal));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(goals), _mm256_cvttps_epi32(_mm256_floor_ps(goal)));
-    return ~uint32_t(_mm256_movemask_ps(hopeless)) & 0xff;
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.goal), _mm256_cvttps_epi32(_mm256_floor_ps(goal)));
+    out.hopeful = ~uint32_t(_mm256_movemask_ps(hopeless)) & 0xff;
 #else
-    uint32_t hopeful = 0;
-    for (int q = 0; q < kTile; ++q) {
-        const float beside = tile.error[q] * length + tile.length[q] * error + tile.rest[q] * rest;
-        const float needed = tile.wanted[q] - bias - beside;
-        hopeful |= uint32_t(!(needed > tile.length[q] * length)) << q;
-        float goal = needed * tile.inverse_step[q] * inverse - kGoalSlack;
+    out.hopeful = 0;
+    for (int i = 0; i < kTile; ++i) {
+        const int q = i * kOfQuery, c = i * kOfChunk;
+        const float beside = tile.error[q] * length[c] + tile.length[q] * error[c] + tile.rest[q] * rest[c];
+        const float needed = tile.wanted[q] - bias[c] - beside;
+        out.hopeful |= uint32_t(!(needed > tile.length[q] * length[c])) << i;
+        float goal = needed * tile.inverse_step[q] * inverse[c] - kGoalSlack;
         goal = goal > -kMostGoal ? goal : -kMostGoal;
         goal = goal < kMostGoal ? goal : kMostGoal;
         const auto whole = int32_t(goal);
-        goals[q] = whole - (float(whole) > goal);
+        out.goal[i] = whole - (float(whole) > goal);
     }
-    return hopeful;
 #endif
+    return out;
 }
 
 // hits[q] = the items of a chunk whose product with query q is its goal or more.
@@ -101,10 +112,58 @@ BITFM_INLINE void multiply_chunk(const VectorChunks& chunks, int64_t chunk, cons
 #endif
 }
 
-int64_t scan_vectors(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
+// Whether the product of an item of a chunk and the first query may be the goal or more, by the halves alone.
+BITFM_INLINE bool halves_reach(const VectorChunks& chunks, const VectorTile& tile, int64_t chunk, int32_t goal) {
+    const auto below = int16_t(goal - 1);
+    const uint8_t* halves = chunks.halves + chunk * chunks.pairs * kChunkItems;
+    const auto start = int16_t(-kHalfOffset * tile.plain_sum);
+#if defined(__AVX512BW__)
+    const __m512i low = _mm512_set1_epi8(15);
+    __m512i sum[2];
+    sum[0] = sum[1] = _mm512_set1_epi16(start);
+    for (int t = 0; t < chunks.pairs; ++t) {
+        const __m512i query = _mm512_set1_epi32(int32_t(tile.plain_values[t]));
+        const __m512i both = _mm512_loadu_si512(halves + t * kChunkItems);
+        const __m512i upper = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
+        sum[0] = _mm512_add_epi16(sum[0], _mm512_maddubs_epi16(_mm512_and_si512(both, low), query));
+        sum[1] = _mm512_add_epi16(sum[1], _mm512_maddubs_epi16(upper, query));
+    }
+    return _mm512_cmpgt_epi16_mask(_mm512_max_epi16(sum[0], sum[1]), _mm512_set1_epi16(below)) != 0;
+#elif defined(__AVX2__)
+    const __m256i low = _mm256_set1_epi8(15);
+    __m256i sum[4];
+    for (__m256i& s : sum) s = _mm256_set1_epi16(start);
+    for (int t = 0; t < chunks.pairs; ++t) {
+        const __m256i query = _mm256_set1_epi32(int32_t(tile.plain_values[t]));
+        for (int h = 0; h < 2; ++h) {
+            const auto* at = reinterpret_cast<const __m256i*>(halves + t * kChunkItems + h * 32);
+            const __m256i both = _mm256_loadu_si256(at);
+            const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
+            sum[h] = _mm256_add_epi16(sum[h], _mm256_maddubs_epi16(_mm256_and_si256(both, low), query));
+            sum[h + 2] = _mm256_add_epi16(sum[h + 2], _mm256_maddubs_epi16(upper, query));
+        }
+    }
+    const __m256i most = _mm256_max_epi16(_mm256_max_epi16(sum[0], sum[1]), _mm256_max_epi16(sum[2], sum[3]));
+    return _mm256_movemask_epi8(_mm256_cmpgt_epi16(most, _mm256_set1_epi16(below))) != 0;
+#else
+    uint16_t sum[kChunkItems];
+    for (uint16_t& s : sum) s = uint16_t(start);
+    for (int t = 0; t < chunks.pairs; ++t)
+        for (int i = 0; i < kChunkItems; ++i) {
+            const int query = int8_t(tile.plain_values[t] >> 8 * (i % 2));
+            sum[i / 2] = uint16_t(sum[i / 2] + query * (halves[t * kChunkItems + i] & 15));
+            sum[32 + i / 2] = uint16_t(sum[32 + i / 2] + query * (halves[t * kChunkItems + i] >> 4));
+        }
+    bool any = false;
+    for (uint16_t s : sum) any |= int16_t(s) > below;
+    return any;
+#endif
+}
+
+int64_t scan_together(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) {
-        int32_t goals[kTile];
-        uint32_t left = chunk_goals(chunks, tile, chunk, goals) & ((1u << tile.n) - 1);
+        const Goals goals = goals_of<0, 1>(chunks, chunk, tile, chunks.error, chunks.inverse_step);
+        uint32_t left = goals.hopeful & ((1u << tile.n) - 1);
         if (!left || !chunks.alive[chunk]) continue;
         for (int q = 0; q < kTile; ++q) tile.hits[q] = 0;
         uint64_t any = 0;
@@ -117,7 +176,7 @@ int64_t scan_vectors(const VectorChunks& chunks, VectorTile& tile, int64_t begin
             for (int i = 0; i < n; ++i, left &= left - 1) {
                 of[i] = __builtin_ctz(left);
                 queries[i] = tile.values + int64_t(of[i]) * chunks.pairs;
-                goal[i] = goals[of[i]];
+                goal[i] = goals.goal[of[i]];
             }
             if (n == 2)
                 multiply_chunk<2>(chunks, chunk, queries, goal, hits);
@@ -128,6 +187,44 @@ int64_t scan_vectors(const VectorChunks& chunks, VectorTile& tile, int64_t begin
         if (any) return chunk;
     }
     return end;
+}
+
+// One query against halves, which are half as much to read, and against the whole of what they let through. The goals
+// are of eight chunks at a time, as far as there are eight; while these are scanned, the next ones are fetched, for the
+// processor cannot guess which are left out.
+int64_t scan_halves(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
+    const int64_t stride = int64_t(chunks.pairs) * kChunkItems;
+    const auto goals_at = [&](int64_t chunk) {
+        return goals_of<1, 0>(chunks, chunk, tile, chunks.half_error, chunks.half_inverse_step);
+    };
+    int64_t chunk = begin;
+    if (chunk + kTile > end) return scan_together(chunks, tile, chunk, end);
+    Goals goals = goals_at(chunk);
+    for (;;) {
+        const bool more = chunk + 2 * kTile <= end;
+        const Goals next = goals_at(more ? chunk + kTile : chunk);
+        uint32_t to_fetch = more ? next.hopeful : 0;
+        for (uint32_t left = goals.hopeful; left; left &= left - 1) {
+            const int i = __builtin_ctz(left);
+            if (to_fetch) {
+                const uint8_t* halves = chunks.halves + (chunk + kTile + __builtin_ctz(to_fetch)) * stride;
+                for (int64_t at = 0; at < stride; at += 64) __builtin_prefetch(halves + at, 0, 3);
+                to_fetch &= to_fetch - 1;
+            }
+            if (!halves_reach(chunks, tile, chunk + i, goals.goal[i])) continue;
+            const int64_t found = scan_together(chunks, tile, chunk + i, chunk + i + 1);
+            if (found == chunk + i) return found;
+        }
+        chunk += kTile;
+        if (!more) break;
+        goals = next;
+    }
+    return scan_together(chunks, tile, chunk, end);
+}
+
+int64_t scan_vectors(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
+    return tile.n == 1 && chunks.halves ? scan_halves(chunks, tile, begin, end)
+                                        : scan_together(chunks, tile, begin, end);
 }
 
 // Eight floats, as doubles.

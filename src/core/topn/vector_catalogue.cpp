@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ float bound(double x) {
 
 }  // namespace
 
-template <class Whole8, class Whole16, class Word, class Whole, class Real>
-void VectorCatalogueArrays<Whole8, Whole16, Word, Whole, Real>::check() const {
+template <class Byte, class Whole8, class Whole16, class Word, class Whole, class Real>
+void VectorCatalogueArrays<Byte, Whole8, Whole16, Word, Whole, Real>::check() const {
     const auto chunks = alive.size();
     require(dimensions >= 1 && dimensions <= kMostDimensions,
             "catalogue: vectors must have 1 to " + std::to_string(kMostDimensions) + " dimensions");
@@ -49,9 +50,14 @@ void VectorCatalogueArrays<Whole8, Whole16, Word, Whole, Real>::check() const {
     require_size("error", error.size(), chunks);
     require_size("rest", rest.size(), chunks);
     require_size("chunk_first", chunk_first.size(), chunks);
+    const size_t half_chunks = halves.empty() ? 0 : chunks;
+    require_size("halves", halves.size(), half_chunks * kChunkItems * static_cast<size_t>(leading()) / 2);
+    require_size("half_inverse_step", half_inverse_step.size(), half_chunks);
+    require_size("half_error", half_error.size(), half_chunks);
 }
-template struct VectorCatalogueArrays<const int8_t, const int16_t, const uint64_t, const int32_t, const float>;
-template struct VectorCatalogueArrays<int8_t, int16_t, uint64_t, int32_t, float>;
+template struct VectorCatalogueArrays<const uint8_t, const int8_t, const int16_t, const uint64_t, const int32_t,
+                                      const float>;
+template struct VectorCatalogueArrays<uint8_t, int8_t, int16_t, uint64_t, int32_t, float>;
 
 double turn_vector(std::span<const double> turn, std::span<const float> vector, std::span<double> out) {
     std::fill(out.begin(), out.end(), 0.0);
@@ -64,6 +70,39 @@ double turn_vector(std::span<const double> turn, std::span<const float> vector, 
     for (double x : out) kept += x * x;
     return std::sqrt(std::max(all - kept, 0.0)) + kTurnError * std::sqrt(all);
 }
+
+namespace {
+
+// What a whole number of half a byte stands for in a chunk, and what rounding to it loses at most.
+struct HalfStep {
+    double step, error;
+};
+
+int half_of(double x, double step) {
+    return static_cast<int>(std::clamp(std::nearbyint(x / step), -double(kHalfOffset), double(kHalfOffset - 1)));
+}
+
+// Cutting off the largest values lets all others be rounded less: the best step is shorter than the largest asks for.
+HalfStep half_step(std::span<const double> turned, size_t lead, std::span<const int32_t> items, double largest,
+                   double least) {
+    HalfStep best{0, std::numeric_limits<double>::infinity()};
+    for (double part = 1; part > 0.3; part -= 0.1) {
+        const double step = std::max(part * largest / (kHalfOffset - 1), least);
+        double lost = 0;
+        for (int32_t item : items) {
+            double error = 0;
+            for (double x : turned.subspan(static_cast<size_t>(item) * lead, lead)) {
+                const double off = x - half_of(x, step) * step;
+                error += off * off;
+            }
+            lost = std::max(lost, std::sqrt(error));
+        }
+        if (lost < best.error) best = {step, lost};
+    }
+    return best;
+}
+
+}  // namespace
 
 void arrange(std::span<const float> vectors, std::span<const float> biases, std::span<const int32_t> positions,
              double weight, const NewVectorCatalogue& out) {
@@ -84,6 +123,7 @@ void arrange(std::span<const float> vectors, std::span<const float> biases, std:
     require(out.alive.size() == chunks.size(), "catalogue: room for " + std::to_string(out.alive.size()) +
                                                    " chunks, expected " + std::to_string(chunks.size()));
     std::fill(out.values.begin(), out.values.end(), int8_t(0));
+    std::fill(out.halves.begin(), out.halves.end(), uint8_t(0));
     std::fill(out.start.begin(), out.start.end(), int16_t(0));
     std::fill(out.position.begin(), out.position.end(), -1);
     std::fill(out.bias.begin(), out.bias.end(), 0.0f);
@@ -99,7 +139,8 @@ void arrange(std::span<const float> vectors, std::span<const float> biases, std:
         }
         const double half_steps = 0.5 * std::sqrt(static_cast<double>(lead));  // that rounding may add to a length
         const double least = 1e-30;  // shorter ones are as good as nothing, and their inverse is a number
-        const double step = std::max({longest / (kLongest - half_steps), largest / 127, least});
+        const double longest_step = std::max(longest / (kLongest - half_steps), least);
+        const double step = std::max(longest_step, largest / 127);
         for (size_t i = 0; i < chunk.items.size(); ++i) {
             const auto item = static_cast<size_t>(chunk.items[i]);
             const size_t place = c * kChunkItems + i;
@@ -116,6 +157,18 @@ void arrange(std::span<const float> vectors, std::span<const float> biases, std:
             out.position[place] = positions[item];
             out.bias[place] = biases[item];
             std::copy_n(vectors.data() + item * width, width, out.vectors.data() + place * width);
+        }
+        if (!out.halves.empty()) {
+            const HalfStep half = half_step(turned, lead, chunk.items, largest, longest_step);
+            for (size_t i = 0; i < chunk.items.size(); ++i)
+                for (size_t t = 0; t < lead; ++t) {
+                    const double x = turned[static_cast<size_t>(chunk.items[i]) * lead + t];
+                    const auto whole = static_cast<unsigned>(half_of(x, half.step) + kHalfOffset);
+                    uint8_t& to = out.halves[(c * lead + t / 2 * 2) * kChunkItems / 2 + 2 * (i % 32) + t % 2];
+                    to = static_cast<uint8_t>(to | whole << (i / 32 * 4));
+                }
+            out.half_inverse_step[c] = static_cast<float>(1 / half.step);
+            out.half_error[c] = bound(half.error);
         }
         out.alive[c] = first_bits(chunk.items.size());
         out.chunk_bias[c] = chunk.bias;

@@ -11,7 +11,7 @@
 
 namespace bitfm {
 
-template <class Whole8, class Whole16, class Word, class Whole, class Real>
+template <class Byte, class Whole8, class Whole16, class Word, class Whole, class Real>
 struct VectorCatalogueArrays {
     int dimensions;                // of a vector
     std::span<const double> turn;  // dimensions × leading: an orthonormal basis of what leads
@@ -22,6 +22,8 @@ struct VectorCatalogueArrays {
     std::span<Real> bias, vectors;
     std::span<Real> chunk_bias, inverse_step, length, error, rest;  // see VectorChunks
     std::span<Whole> chunk_first;                                   // lowest position
+    std::span<Byte> halves;  // empty, or what a single query scans first; see VectorChunks
+    std::span<Real> half_inverse_step, half_error;
 
     int64_t n_chunks() const { return static_cast<int64_t>(alive.size()); }
     int64_t chunk_bytes() const { return leading() * kChunkItems; }  // that a scan reads
@@ -29,8 +31,9 @@ struct VectorCatalogueArrays {
     int leading() const { return static_cast<int>(turn.size()) / dimensions; }
     void check() const;  // that the sizes fit each other
 };
-using VectorCatalogue = VectorCatalogueArrays<const int8_t, const int16_t, const uint64_t, const int32_t, const float>;
-using NewVectorCatalogue = VectorCatalogueArrays<int8_t, int16_t, uint64_t, int32_t, float>;
+using VectorCatalogue =
+    VectorCatalogueArrays<const uint8_t, const int8_t, const int16_t, const uint64_t, const int32_t, const float>;
+using NewVectorCatalogue = VectorCatalogueArrays<uint8_t, int8_t, int16_t, uint64_t, int32_t, float>;
 
 void arrange(std::span<const float> vectors, std::span<const float> biases, std::span<const int32_t> positions,
              double weight, const NewVectorCatalogue& out);

@@ -17,12 +17,23 @@ constexpr double kLeast = 1e-30;       // a shorter step is of no use, and its i
 VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
     : items_(items),
       queries_(queries),
-      chunks_{items.leading() / 2, items.values.data(),     items.start.data(),
-              items.alive.data(),  items.chunk_bias.data(), items.inverse_step.data(),
-              items.length.data(), items.error.data(),      items.rest.data()},
+      chunks_{items.leading() / 2,
+              items.values.data(),
+              items.start.data(),
+              items.alive.data(),
+              items.chunk_bias.data(),
+              items.inverse_step.data(),
+              items.length.data(),
+              items.error.data(),
+              items.rest.data(),
+              items.halves.empty() ? nullptr : items.halves.data(),
+              items.half_inverse_step.data(),
+              items.half_error.data()},
       values_(static_cast<size_t>(kTile * items.leading() / 2)),
+      plain_(static_cast<size_t>(items.leading() / 2)),
       turned_(static_cast<size_t>(items.leading())) {
     tile_.values = values_.data();
+    tile_.plain_values = plain_.data();
 }
 
 void VectorPath::start(int64_t first, int n) {
@@ -31,6 +42,14 @@ void VectorPath::start(int64_t first, int n) {
         tile_.wanted[lane] = -std::numeric_limits<float>::infinity();
         prepare(lane, queries_.vectors.subspan(static_cast<size_t>((first + lane) * items_.width()),
                                                static_cast<size_t>(items_.width())));
+    }
+    if (n != 1 || items_.halves.empty()) return;
+    tile_.plain_sum = 0;
+    for (size_t t = 0; t < plain_.size(); ++t) {
+        const auto plain = [&](int d) { return static_cast<int>(values_[t] >> 8 * d & 0xff) - kOffset; };
+        const auto both = (static_cast<uint32_t>(plain(0)) & 0xff) | (static_cast<uint32_t>(plain(1)) & 0xff) << 8;
+        plain_[t] = both | both << 16;
+        tile_.plain_sum += plain(0) + plain(1);
     }
 }
 

@@ -41,7 +41,7 @@ class VectorPath {
     const RealQueries& queries_;
     VectorChunks chunks_;
     VectorTile tile_{};
-    std::vector<uint32_t> values_;
+    std::vector<uint32_t> values_, plain_;
     std::vector<double> turned_;
     const float* vector_[kTile] = {};
 };
