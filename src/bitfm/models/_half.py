@@ -17,7 +17,7 @@ from bitfm.models._delegate import unpack_codes
 from bitfm.models._native import as_reals, make_design
 
 if TYPE_CHECKING:
-    from bitfm.models.discrete import DiscreteFM
+    from bitfm.models._codes import CodeModel
 
 __all__ = ["Half", "Rows", "halves", "pair_blocks"]
 
@@ -53,7 +53,7 @@ class Rows:
 class Half:
     """Some of a model's blocks, with the part of its parameters that belongs to them."""
 
-    def __init__(self, model: DiscreteFM, names: tuple[str, ...], bias: float) -> None:
+    def __init__(self, model: CodeModel, names: tuple[str, ...], bias: float) -> None:
         fields = [field for field in model.fields_ if field.block in names]
         self.names = names
         self.sizes = {name: [f.size for f in fields if f.block == name] for name in names}
@@ -162,7 +162,7 @@ class Half:
         )
 
 
-def halves(model: DiscreteFM, block: str | None) -> tuple[Half, Half]:
+def halves(model: CodeModel, block: str | None) -> tuple[Half, Half]:
     """Return the users' half of a model, context included, and the items', by default ``"item"`` or the last block."""
     names = list(dict.fromkeys(field.block for field in model.fields_))
     if block is None:
@@ -178,7 +178,7 @@ def halves(model: DiscreteFM, block: str | None) -> tuple[Half, Half]:
     return users, Half(model, (block,), 0.0)
 
 
-def pair_blocks(model: DiscreteFM, users: Any, items: Any, block: str | None) -> Blocks:
+def pair_blocks(model: CodeModel, users: Any, items: Any, block: str | None) -> Blocks:
     """Put users and items together in the model's order."""
     of_users, of_items = halves(model, block)
     given = of_users.as_blocks("users", users).blocks | of_items.as_blocks("items", items).blocks

@@ -13,7 +13,7 @@ from bitfm.data.blocks import Blocks
 from bitfm.models._native import make_design
 
 if TYPE_CHECKING:
-    from bitfm.models.discrete import DiscreteFM
+    from bitfm.models._codes import CodeModel
 
 __all__ = ["pair_scorer", "records_of"]
 
@@ -28,7 +28,7 @@ class PairScorer:
     time where the model is larger than the caches. The scores are the same.
     """
 
-    def __init__(self, model: DiscreteFM) -> None:
+    def __init__(self, model: CodeModel) -> None:
         self._arrays = model.codes_, model.gains_, model.weights_
         self._weights = np.ascontiguousarray(model.weights_, np.float32)
         if not np.may_share_memory(self._weights, model.weights_):
@@ -36,7 +36,7 @@ class PairScorer:
         self._records: npt.NDArray[np.uint8] | None = None
         self._read = 0
 
-    def is_of(self, model: DiscreteFM) -> bool:
+    def is_of(self, model: CodeModel) -> bool:
         """Whether the model is still the same; it may be fitted again."""
         return all(a is b for a, b in zip(self._arrays, (model.codes_, model.gains_, model.weights_), strict=True))
 
@@ -63,7 +63,7 @@ class PairScorer:
             self._records = records_of(codes, self._weights, gains)
 
 
-def pair_scorer(model: DiscreteFM) -> PairScorer:
+def pair_scorer(model: CodeModel) -> PairScorer:
     """Return what scores the model's pairs, the same as long as the model is."""
     scorer = _scorers.get(model)
     if scorer is None or not scorer.is_of(model):
@@ -71,7 +71,7 @@ def pair_scorer(model: DiscreteFM) -> PairScorer:
     return scorer
 
 
-_scorers: WeakKeyDictionary[DiscreteFM, PairScorer] = WeakKeyDictionary()  # not in the model, which is saved and copied
+_scorers: WeakKeyDictionary[CodeModel, PairScorer] = WeakKeyDictionary()  # not in the model, which is saved and copied
 
 
 def records_of(

@@ -18,6 +18,7 @@ from bitfm import modelfile
 from bitfm.data.blocks import FieldSpan
 from bitfm.errors import ModelFileError
 from bitfm.models._base import FeatureModel
+from bitfm.models._codes import CodeModel
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, by_feature, from_features
 from bitfm.models._progress import Iteration
 from bitfm.models.bias import BiasModel
@@ -49,7 +50,7 @@ def save_model(model: FeatureModel, path: Path, index: Index | None = None) -> N
         tensors |= dict(zip(_OF_SAMPLES, of_samples, strict=True))
     elif isinstance(model, FM):
         tensors["factors"] = np.asarray(model.factors_)
-    elif isinstance(model, DiscreteFM):
+    elif isinstance(model, CodeModel):
         tensors["codes"], tensors["gains"] = np.asarray(model.codes_), np.asarray(model.gains_)
     settings = {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
     wrong = _misfits(type(model).__init__, settings) + _infinite(settings)
@@ -61,7 +62,7 @@ def save_model(model: FeatureModel, path: Path, index: Index | None = None) -> N
         "fields": json.dumps([[f.block, f.name, f.size] for f in model.fields_]),
         "history": json.dumps([_item(item) for item in getattr(model, "history_", [])], allow_nan=False),
     }
-    if isinstance(model, DiscreteFM):
+    if isinstance(model, CodeModel):
         metadata["interactions"] = model.interactions_
     if index is not None:
         from bitfm.retrieval._saving import index_contents
@@ -146,7 +147,7 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
         else:
             model.factors_ = _tensor(tensors, "factors", (n, model.rank), _REALS)
             expected |= {"factors"}
-    elif isinstance(model, DiscreteFM):
+    elif isinstance(model, CodeModel):
         _check_setting(settings, "bits", 8, 512)
         if model.bits % 8:
             raise ModelFileError(f"has codes of {model.bits} bits, which is no multiple of 8")
@@ -155,7 +156,7 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
         expected |= {"codes", "gains"}
     if set(tensors) != expected:
         raise ModelFileError(f"holds tensors {sorted(tensors)}, but a {kind} has {sorted(expected)}")
-    if isinstance(model, DiscreteFM):
+    if isinstance(model, CodeModel):
         model.interactions_ = metadata.get("interactions", "")
         if model.interactions_ not in ("all", "cross"):
             raise ModelFileError(f"has interactions {model.interactions_!r}, neither 'all' nor 'cross'")
@@ -169,7 +170,7 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
     if "index" in metadata or of_index:
         from bitfm.retrieval._saving import open_index
 
-        if not isinstance(model, DiscreteFM):
+        if not isinstance(model, CodeModel):
             raise ModelFileError(f"holds an index, which a {kind} has not")
         model._saved_index = open_index(model, _json(metadata, "index", dict), of_index)
     return model

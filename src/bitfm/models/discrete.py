@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from numbers import Real
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._anchored import AnchoredFit, AnchoredSettings
-from bitfm.models._base import (
-    FeatureModel,
-    Floats,
-    check_bits,
-    check_choice,
-    check_real,
-    check_whole,
-    thread_count,
-)
-from bitfm.models._delegate import nearest_delegate, unpack_codes
-from bitfm.models._explain import Explanation, explain_row
-from bitfm.models._half import pair_blocks
-from bitfm.models._native import as_reals, split_one_hot
-from bitfm.models._pairs import pair_scorer
+from bitfm.models._base import Floats, check_bits, check_choice, check_real, check_whole, thread_count
+from bitfm.models._codes import CodeModel, in_single_precision
+from bitfm.models._native import split_one_hot
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
-from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.models._progress import Callback, Progress
 from bitfm.models.fm import FM
-
-if TYPE_CHECKING:
-    from bitfm.retrieval import Index
 
 __all__ = ["DiscreteFM"]
 
 
-class DiscreteFM(FeatureModel):
+class DiscreteFM(CodeModel):
     """Factorization machine with binary codes: ŷ = w0 + Σ w x + Σ_{i<j} g_i g_j ⟨b_i, b_j⟩ x_i x_j, b ∈ {±1}^bits.
 
     Parameters
@@ -120,8 +100,6 @@ class DiscreteFM(FeatureModel):
     (3,)
     """
 
-    _saved_index: Index | None = None  # what the model's file held beside it
-
     def __init__(
         self,
         bits: int = 64,
@@ -161,11 +139,6 @@ class DiscreteFM(FeatureModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # codes are made for ratings by features
-        return tags
-
     def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
         """Learn codes, weights and bias.
 
@@ -189,7 +162,7 @@ class DiscreteFM(FeatureModel):
                 self._fit_paper(blocks, y, paper, progress)
             else:
                 self._fit_anchored(blocks, y, anchored, progress)
-            self.history_: list[Iteration] = progress.history
+            self.history_ = progress.history
             self.n_iter_ = len(self.history_)
         return self
 
@@ -207,7 +180,7 @@ class DiscreteFM(FeatureModel):
         fit.run()
         self.codes_ = fit.codes
         self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
-        self.weights_ = _single(fit.weights * fit.weights.dtype.type(scale.unit))
+        self.weights_ = in_single_precision(fit.weights * fit.weights.dtype.type(scale.unit))
         self.bias_ = scale.middle + fit.bias * scale.unit
 
     def _fit_anchored(self, blocks: Blocks, y: Floats, settings: AnchoredSettings, progress: Progress) -> None:
@@ -217,173 +190,7 @@ class DiscreteFM(FeatureModel):
             if len(tables) > 1 and all(len(of) == 1 and of[0].identity for of in tables):
                 settings = replace(settings, cross=True)  # bare ids have no other pairs
         self.codes_, self.gains_, weights, self.bias_ = AnchoredFit(blocks, y, settings, progress).run()
-        self.weights_ = _single(weights)
-
-    @property
-    def delegate_(self) -> npt.NDArray[np.float32]:
-        """D, the balanced and decorrelated matrix nearest to the codes.
-
-        It is computed when asked for: the fitted model is its codes, gains, weights and bias.
-        """
-        check_is_fitted(self)
-        threads = thread_count(self.n_jobs)
-        return nearest_delegate(np.asarray(self.codes_), np.random.default_rng(0), n_threads=threads).matrix
-
-    def explain(self, x: Any) -> Explanation:
-        """Take one row's score apart: the contribution of every feature and of every pair.
-
-        Parameters
-        ----------
-        x : Blocks of one interaction, sparse or dense matrix of one row, or a one-dimensional array
-
-        Examples
-        --------
-        >>> from bitfm import DiscreteFM
-        >>> from bitfm.data import make_bookshop
-        >>> shop = make_bookshop(200, 100, 4000)
-        >>> X, y = shop.blocks(), shop.ratings["rating"]
-        >>> model = DiscreteFM(bits=32).fit(X, y)
-        >>> why = model.explain(X[0])
-        >>> bool(abs(why.score - model.predict(X[0])[0]) < 1e-4)
-        True
-        """
-        check_is_fitted(self)
-        if not isinstance(x, Blocks) and getattr(x, "ndim", 2) == 1:
-            x = np.asarray(x)[None, :]
-        blocks = self._prediction_blocks(x)
-        if len(blocks) != 1:
-            raise ValueError(f"explain takes one interaction, got {len(blocks)}; pass X[i].")
-        return explain_row(
-            blocks.to_csr(),
-            self.fields_,
-            self.bias_,
-            self.weights_,
-            self._factors_of,
-            self.interactions_ == "cross",
-        )
-
-    def index(
-        self,
-        items: Any = None,
-        *,
-        block: str | None = None,
-        mode: str = "exact",
-        bits: int = 64,
-        rescore: int = 50,
-    ) -> Index:
-        """Lay out items for a search of the best for a user, exact by default.
-
-        Parameters
-        ----------
-        items : Block, or array of int where items are bare ids, optional
-            One item an interaction. By default the index that was saved with the model, or else all items that the
-            model was fitted on, where these are bare ids.
-        block : str, optional
-            Which of the model's blocks the items are; by default ``"item"``, or else the last. All others together are
-            the queries: the users, and the context.
-        mode : {"exact", "codes", "auto"}, default "exact"
-            For items with several features, each of which is a vector. ``"codes"`` gives each a code of its own to find
-            candidates by, which are then scored exactly: at a million items two times as fast for many queries at once,
-            seven times for one, and a few of the best are missed. ``"auto"`` does so from 100,000 items on. Items with
-            a single feature are codes as they are, and every search of them is exact.
-        bits : int, default 64
-            Length of the row codes of ``mode="codes"``.
-        rescore : int, default 50
-            How many candidates are scored for the best ten; for more, as many more.
-
-        Examples
-        --------
-        >>> from bitfm import DiscreteFM
-        >>> from bitfm.data import Block, make_bookshop
-        >>> shop = make_bookshop(200, 100, 4000)
-        >>> X, y = shop.blocks(), shop.ratings["rating"]
-        >>> model = DiscreteFM(bits=32).fit(X, y)
-        >>> readers, books = X.blocks["reader"], X.blocks["book"]
-        >>> index = model.index(Block(range(books.n_rows), books.tables))
-        >>> positions, scores = index.search(Block([7], readers.tables), n=3)
-        >>> positions.shape
-        (1, 3)
-        """
-        from bitfm.retrieval import Index
-
-        check_is_fitted(self)
-        if items is None and self._saved_index is not None and block in (None, self._saved_index.block):
-            return self._saved_index
-        return Index(self, items, block, mode=mode, bits=bits, rescore=rescore)
-
-    def save(self, path: str | os.PathLike[str], *, index: Index | None = None) -> None:
-        """Write the fitted model to a file; see `bitfm.load`.
-
-        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
-
-        Parameters
-        ----------
-        path : the file to create or replace
-        index : Index, optional
-            An index of this model to keep in the file: ``bitfm.load(path).index()`` opens it by memory map.
-        """
-        from bitfm.models._saving import save_model
-
-        save_model(self, Path(path), index)
-
-    def predict_pairs(self, users: Any, items: Any, *, block: str | None = None) -> npt.NDArray[np.float64]:
-        """Score pairs of users and items, each given on its own, straight from their features.
-
-        The scores are those of `predict` in single precision. Where there are many pairs of few users and items, which
-        then need not be worked out again for each pair, `predict` is faster.
-
-        Parameters
-        ----------
-        users : Blocks, Block or array of int
-            As for `Index.search`: one an interaction, context included.
-        items : Block or array of int
-            As for `index`: as many as there are users.
-        block : str, optional
-            Which of the model's blocks the items are; by default ``"item"``, or else the last.
-
-        Notes
-        -----
-        After as many features as the model has, a copy of codes, gains and weights is kept side by side for speed, and
-        they become read-only; to change them, set others. A view of them that was taken before can still be written
-        to, and what it changes is not seen.
-
-        Examples
-        --------
-        >>> import scipy.sparse as sp
-        >>> from bitfm import Block, Blocks, DiscreteFM
-        >>> X = Blocks(user=Block([0, 0, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0], {"id": sp.identity(2)}))
-        >>> model = DiscreteFM(bits=8).fit(X, [5, 4, 3])
-        >>> bool(abs(model.predict_pairs([0, 0, 1], [0, 1, 0]) - model.predict(X)).max() < 1e-5)
-        True
-        """
-        check_is_fitted(self)
-        blocks = pair_blocks(self, users, items, block)
-        cross = self.interactions_ == "cross"
-        return pair_scorer(self).score(blocks, self.bias_, cross, thread_count(self.n_jobs))
-
-    def to_float(self) -> FM:
-        """Return an `FM` with the same predictions: its factors are gain × code."""
-        check_is_fitted(self)
-        fm = FM(rank=self.bits, interactions=self.interactions_, n_jobs=self.n_jobs)
-        fm.factors_ = self._factors_of(np.arange(len(self.codes_)))
-        fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
-        fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
-        fm.history_, fm.n_iter_ = [], 0
-        return fm
-
-    def _factors_of(self, features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        factors = unpack_codes(np.asarray(self.codes_[features]))
-        factors *= np.asarray(self.gains_[features])[:, None]
-        return factors
-
-    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
-        cross, threads = self.interactions_ == "cross", thread_count(self.n_jobs)
-        return _core.predict_codes(
-            design, self.bias_, as_reals(self.weights_), self.codes_, self.gains_, cross, threads
-        )
-
-    def _crosses(self) -> bool:
-        return getattr(self, "interactions_", self.interactions) == "cross"
+        self.weights_ = in_single_precision(weights)
 
     def _paper_settings(self, seed: int) -> PaperSettings:
         return PaperSettings(
@@ -425,15 +232,6 @@ class DiscreteFM(FeatureModel):
             seed=seed,
             threads=thread_count(self.n_jobs),
         )
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
-
-
-def _single(weights: Floats) -> Floats:
-    """Return weights in single precision, unless it cannot hold them."""
-    most = float(np.abs(weights).max(initial=0))
-    return weights.astype(np.float32, copy=False) if most == 0 or 1e-30 < most < 1e30 else weights
 
 
 def _check_anchor(value: Any) -> float | None:

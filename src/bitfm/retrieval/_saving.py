@@ -18,7 +18,7 @@ from bitfm.retrieval._vector_shelf import VectorShelf
 from bitfm.retrieval.index import Index, RowCodeSettings
 
 if TYPE_CHECKING:
-    from bitfm.models.discrete import DiscreteFM
+    from bitfm.models._codes import CodeModel
 
 __all__ = ["index_contents", "open_index"]
 
@@ -43,7 +43,7 @@ def index_contents(index: Index) -> tuple[dict[str, npt.NDArray[Any]], dict[str,
     return tensors, {"index": json.dumps(about)}
 
 
-def open_index(model: DiscreteFM, about: Mapping[str, Any], tensors: Mapping[str, npt.NDArray[Any]]) -> Index:
+def open_index(model: CodeModel, about: Mapping[str, Any], tensors: Mapping[str, npt.NDArray[Any]]) -> Index:
     """Return an index over tensors of a file, each of which is checked for its type and shape."""
     row_codes = _row_codes(_checked(about, "row_codes", list))
     shelves, expected = [], set()

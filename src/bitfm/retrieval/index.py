@@ -18,7 +18,7 @@ from bitfm.retrieval._shelf import Items, Mask, Shelf, best_of, count
 from bitfm.retrieval._vector_shelf import VectorShelf
 
 if TYPE_CHECKING:
-    from bitfm.models.discrete import DiscreteFM
+    from bitfm.models._codes import CodeModel
 
 __all__ = ["Index", "RowCodeSettings"]
 
@@ -41,7 +41,7 @@ class Index:
 
     Attributes
     ----------
-    model : DiscreteFM
+    model : DiscreteFM or another model of codes
     mode : {"exact", "codes"}
         Whether a search is exact, or finds candidates by row codes; of ``mode="auto"``, what it has come to.
 
@@ -67,7 +67,7 @@ class Index:
 
     def __init__(
         self,
-        model: DiscreteFM,
+        model: CodeModel,
         items: Any = None,
         block: str | None = None,
         *,
@@ -81,7 +81,7 @@ class Index:
 
     @classmethod
     def _of_shelves(
-        cls, model: DiscreteFM, block: str, shelves: tuple[Shelf, ...], n_positions: int, row_codes: RowCodeSettings
+        cls, model: CodeModel, block: str, shelves: tuple[Shelf, ...], n_positions: int, row_codes: RowCodeSettings
     ) -> Index:
         index = cls.__new__(cls)
         index._start(model, block, row_codes)
@@ -89,7 +89,7 @@ class Index:
         index._shelves, index._n_positions = shelves, n_positions
         return index
 
-    def _start(self, model: DiscreteFM, block: str | None, row_codes: RowCodeSettings) -> None:
+    def _start(self, model: CodeModel, block: str | None, row_codes: RowCodeSettings) -> None:
         self.model = model
         self._fitted = model.codes_  # what the index is of: the model may be fitted again
         self._row_codes = row_codes
