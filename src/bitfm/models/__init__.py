@@ -6,15 +6,26 @@ from bitfm.models._progress import Callback, Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
+from bitfm.models.hashing import BCCF, PPH, CollaborativeHashing, RandomProjection, RotatedRounding, SignRounding
+from bitfm.models.popularity import Popularity
+from bitfm.models.random_scores import RandomScores
 
 __all__ = [
+    "BCCF",
     "FM",
+    "PPH",
     "BiasModel",
     "Callback",
+    "CollaborativeHashing",
     "DiscreteFM",
     "Explanation",
     "FeatureShare",
     "Iteration",
     "PairShare",
+    "Popularity",
+    "RandomProjection",
+    "RandomScores",
+    "RotatedRounding",
     "Samples",
+    "SignRounding",
 ]

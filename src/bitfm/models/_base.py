@@ -166,10 +166,10 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "interactions='cross'; give the same blocks in the same order."
             )
 
-    def _check_same_features(self, other: FeatureModel) -> None:
+    def _check_same_features(self, other: FeatureModel, what: str = "teacher") -> None:
         mine, theirs = [f.size for f in self.fields_], [f.size for f in other.fields_]
         if sum(mine) != sum(theirs) or (len(mine) > 1 and len(theirs) > 1 and mine != theirs):
-            raise ValueError(f"teacher was fitted on fields of sizes {mine}, but X has {theirs}; give the same fields.")
+            raise ValueError(f"{what} was fitted on fields of sizes {mine}, but X has {theirs}; give the same fields.")
 
     def _crosses(self) -> bool:
         """Whether only pairs from different blocks count."""

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from bitfm import modelfile
 from bitfm.data.blocks import FieldSpan
 from bitfm.errors import ModelFileError
+from bitfm.models import hashing
 from bitfm.models._base import FeatureModel
 from bitfm.models._codes import CodeModel
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, by_feature, from_features
@@ -24,14 +25,19 @@ from bitfm.models._progress import Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
+from bitfm.models.popularity import Popularity
+from bitfm.models.random_scores import RandomScores
 
 if TYPE_CHECKING:
     from bitfm.retrieval import Index
 
 __all__ = ["load"]
 
-_KINDS: dict[str, type[FeatureModel]] = {kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM)}
+_KINDS: dict[str, type[FeatureModel]] = {
+    kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM, Popularity, RandomScores)
+} | {name: getattr(hashing, name) for name in hashing.__all__}
 _REALS = (np.dtype(np.float32), np.dtype(np.float64))
+_MACHINES = ("teacher", "fm")  # settings that are machines to learn from
 INDEX_PREFIX = "index."  # of the names of an index's tensors
 _OF_SAMPLES = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
 
@@ -84,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> FeatureModel:
 
     Returns
     -------
-    BiasModel, FM or DiscreteFM
+    BiasModel, FM, DiscreteFM or another of bitfm's models
         Fitted; its arrays are read-only views into the file.
 
     Raises
@@ -163,8 +169,9 @@ def _build(contents: modelfile.Contents) -> FeatureModel:
     known = ("all", "cross", "auto") if isinstance(model, DiscreteFM) else ("all", "cross")
     if isinstance(model, FM | DiscreteFM) and model.interactions not in known:
         raise ModelFileError(f"has interactions {model.interactions!r}, none of {', '.join(known)}")
-    if not isinstance(model.n_jobs, int | None) or isinstance(model.n_jobs, bool) or model.n_jobs == 0:
-        raise ModelFileError(f"has n_jobs {model.n_jobs!r}, which is no number of threads")
+    n_jobs = getattr(model, "n_jobs", None)
+    if not isinstance(n_jobs, int | None) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ModelFileError(f"has n_jobs {n_jobs!r}, which is no number of threads")
     cast(Any, model).history_ = _history(_json(metadata, "history", list))
     cast(Any, model).n_iter_ = len(cast(Any, model).history_)
     if "index" in metadata or of_index:
@@ -197,7 +204,7 @@ def _check_shape(model: FeatureModel) -> None:
 
 def _misfits(described_by: Any, values: dict[str, Any]) -> list[str]:
     """Return the names of the values that are not of the annotated types, as far as JSON tells types apart."""
-    hints = get_type_hints(described_by) | {"random_state": int | None, "teacher": None.__class__}
+    hints = get_type_hints(described_by) | {"random_state": int | None} | dict.fromkeys(_MACHINES, None.__class__)
     return [name for name, value in values.items() if not _fits(hints[name], value)]
 
 
@@ -219,7 +226,7 @@ def _plain(name: str, value: Any) -> Any:
         value = value.item()
     if name == "anchor" and value == math.inf:
         return "inf"  # a number that JSON does not have
-    if name == "teacher":
+    if name in _MACHINES:
         return None  # the model does not need it any more
     if name == "random_state" and not isinstance(value, int | None):
         return None  # a generator's state is no part of the model

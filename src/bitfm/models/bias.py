@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from bitfm import _core
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._base import FeatureModel, Floats, check_finite, check_real, check_whole, thread_count
+from bitfm.models._base import check_finite, check_real, check_whole, thread_count
+from bitfm.models._linear import LinearModel
 from bitfm.models._native import make_trainer, split_one_hot
 from bitfm.models._progress import Callback, Iteration, Progress
 
 __all__ = ["BiasModel"]
 
 
-class BiasModel(FeatureModel):
+class BiasModel(LinearModel):
     """Ratings from a global bias and one weight a feature: w0 + Σ w x, by ridge regression.
 
     Parameters
@@ -108,14 +108,3 @@ class BiasModel(FeatureModel):
             self.history_: list[Iteration] = progress.history
             self.n_iter_ = len(progress.history)
         return self
-
-    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
-        weights = np.ascontiguousarray(self.weights_, dtype)
-        return _core.predict_reals(
-            design,
-            self.bias_,
-            weights,
-            np.zeros((len(weights), 0), np.float32),
-            False,
-            thread_count(self.n_jobs),
-        )
