@@ -6,12 +6,23 @@ from bitfm.models._progress import Callback, Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
-from bitfm.models.hashing import BCCF, PPH, CollaborativeHashing, RandomProjection, RotatedRounding, SignRounding
+from bitfm.models.hashing import (
+    BCCF,
+    DCF,
+    DCMF,
+    PPH,
+    CollaborativeHashing,
+    RandomProjection,
+    RotatedRounding,
+    SignRounding,
+)
 from bitfm.models.popularity import Popularity
 from bitfm.models.random_scores import RandomScores
 
 __all__ = [
     "BCCF",
+    "DCF",
+    "DCMF",
     "FM",
     "PPH",
     "BiasModel",

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, check_finite
-from bitfm.models._delegate import nearest_delegate, pack_signs
+from bitfm.models._delegate import pack_signs
 from bitfm.models._native import make_trainer
 from bitfm.models._progress import Progress
+from bitfm.models._pull import Pull
 
 __all__ = ["PaperFit", "PaperSettings", "TargetScale"]
 
@@ -22,17 +23,17 @@ _WEIGHT_SWEEPS = 2
 
 @dataclass(frozen=True)
 class TargetScale:
-    """Targets stretched to ±2 bits, as the authors' code does; undone, it is the constant gain."""
+    """Targets stretched to ±2 bits, as the authors' code does, or to another range; undone, it is the constant gain."""
 
     middle: float
     unit: float  # of the target, per unit of the codes' inner product
 
     @classmethod
-    def of(cls, y: Floats, bits: int) -> TargetScale:
+    def of(cls, y: Floats, bits: int, spread: float = 2.0) -> TargetScale:
         low, high = float(y.min()), float(y.max())
-        if not high - low < 4 * bits * float(np.finfo(np.float32).max):
+        if not high - low < 2 * spread * bits * float(np.finfo(np.float32).max):
             raise ValueError(f"y goes from {low:g} to {high:g}, too far for gains in float32; scale the targets.")
-        return cls((low + high) / 2, (high - low) / (4 * bits))
+        return cls((low + high) / 2, (high - low) / (2 * spread * bits))
 
     def to_codes(self, y: Floats) -> Floats:
         """Return the targets in the codes' units; constant targets are all 0."""
@@ -41,17 +42,17 @@ class TargetScale:
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """DiscreteFM's parameters, checked."""
+    """Parameters, checked."""
 
     bits: int
     alpha: float
-    beta: float
     relaxed: bool
     init_iter: int
     max_iter: int
     inner_iter: int
     tol: float
     cross: bool
+    linear: bool
     seed: int
     threads: int
 
@@ -59,8 +60,10 @@ class PaperSettings:
 class PaperFit:
     """Alternates the B-, D- and w-subproblems of Eq. 4, after the relaxed problem, whose signs they start from."""
 
-    def __init__(self, blocks: Blocks, targets: Floats, settings: PaperSettings, progress: Progress) -> None:
-        self.settings, self.progress = settings, progress
+    def __init__(
+        self, blocks: Blocks, targets: Floats, settings: PaperSettings, pull: Pull, progress: Progress
+    ) -> None:
+        self.settings, self.pull, self.progress = settings, pull, progress
         self.rng = np.random.default_rng(settings.seed)
         self.dtype, self.n = blocks.dtype, blocks.n_features
         self.trainer: Any = make_trainer(blocks, targets, None, cross=settings.cross)
@@ -68,11 +71,9 @@ class PaperFit:
         self.weights = np.zeros(self.n, self.dtype)
         self.bias = 0.0
         self.codes: npt.NDArray[np.uint8]
-        self.delegate: npt.NDArray[np.float32]
-        self.trace = 0.0
 
     def run(self) -> None:
-        """Run both stages; afterwards codes, delegate, weights and bias hold the solution."""
+        """Run both stages; afterwards codes, weights and bias hold the solution."""
         s = self.settings
         stopped = False
         if s.relaxed:
@@ -83,46 +84,45 @@ class PaperFit:
             del factors
         else:
             self.codes = self.rng.integers(0, 256, (self.n, s.bits // 8), np.uint8)
-            self.delegate = nearest_delegate(self.codes, self.rng, n_threads=s.threads).matrix
+            self.pull.follow(self.codes, self.rng, s.threads)
         if not stopped:
             self._solve_codes()
 
     def _solve_relaxed(self, factors: Floats) -> bool:
         s = self.settings
-        pull = np.full(len(self.ridge), s.beta)
-        self.delegate = nearest_delegate(factors, self.rng, n_threads=s.threads).matrix
+        pull, ridges = self.pull, self.pull.ridges(len(self.ridge))
+        pull.follow(factors, self.rng, s.threads)
         for number in range(1, s.init_iter + 1):
             if number % _REFRESH == 1:
                 self.trainer.reset_reals(self.bias, self.weights, factors, s.threads)
-            self.trainer.sweep_factors(factors, pull, self.delegate, s.beta, s.threads)
-            found = nearest_delegate(factors, self.rng, self.delegate, s.threads)
-            self.trace = found.trace
+            self.trainer.sweep_factors(factors, ridges, pull.matrix, pull.strength, s.threads)
+            pull.follow(factors, self.rng, s.threads)
             self._sweep_weights()
-            if self._report("relaxed", number, s.init_iter, s.beta * found.squares):
+            if self._report("relaxed", number, s.init_iter):
                 return True
             if self.progress.settled(s.tol):
                 break
         return False
 
     def _solve_codes(self) -> None:
-        s = self.settings
+        s, pull = self.settings, self.pull
         for number in range(1, s.max_iter + 1):
             if number % _REFRESH == 1:
                 self.trainer.reset_codes(self.bias, self.weights, self.codes, None, s.threads)
-            flips = self.trainer.sweep_codes(self.codes, self.delegate, s.beta, s.inner_iter, s.threads)
-            self.trace = nearest_delegate(self.codes, self.rng, self.delegate, s.threads).trace
+            flips = self.trainer.sweep_codes(self.codes, pull.matrix, pull.strength, s.inner_iter, s.threads)
+            pull.follow(self.codes, self.rng, s.threads)
             self._sweep_weights()
-            if self._report("codes", number, s.max_iter, 0.0, flips) or self.progress.settled(s.tol):
+            if self._report("codes", number, s.max_iter, flips) or self.progress.settled(s.tol):
                 break
 
     def _sweep_weights(self) -> None:
-        for _ in range(_WEIGHT_SWEEPS):
+        for _ in range(_WEIGHT_SWEEPS if self.settings.linear else 0):
             self.bias = self.trainer.sweep_weights(self.bias, self.weights, self.ridge, True, self.settings.threads)
 
-    def _report(self, stage: str, number: int, total: int, penalty: float, flips: int = 0) -> bool:
+    def _report(self, stage: str, number: int, total: int, flips: int = 0) -> bool:
         s = self.settings
         loss = self.trainer.loss(s.threads)
         ridge = s.alpha * float(np.sum(self.weights.astype(np.float64) ** 2))
-        objective = loss + ridge + penalty - 2 * s.beta * self.trace
+        objective = loss + ridge + self.pull.penalty
         check_finite(stage, number, objective, self.bias)
         return self.progress.report(stage, number, total, loss, objective, flips)

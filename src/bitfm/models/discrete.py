@@ -15,6 +15,7 @@ from bitfm.models._codes import CodeModel, in_single_precision
 from bitfm.models._native import split_one_hot
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Callback, Progress
+from bitfm.models._pull import JointDelegate
 from bitfm.models.fm import FM
 
 __all__ = ["DiscreteFM"]
@@ -49,6 +50,9 @@ class DiscreteFM(CodeModel):
         α: ridge penalty of the weights (``"paper"``).
     beta : float, default 10.0
         β: how strongly the codes are pulled to balance and decorrelation (``"paper"``).
+    linear : bool, default True
+        Whether the model has a weight for every feature, and a bias beside the middle of the targets' range. ``False``
+        leaves the codes alone (``"paper"``).
     init : {"relaxed", "random"}, default "relaxed"
         Signs of the solution of the relaxed problem (the paper's section on initialisation), or random codes
         (``"paper"``).
@@ -111,6 +115,7 @@ class DiscreteFM(CodeModel):
         validation_fraction: float = 0.1,
         alpha: float = 0.0,
         beta: float = 10.0,
+        linear: bool = True,
         init: str = "relaxed",
         init_iter: int = 20,
         max_iter: int = 20,
@@ -129,6 +134,7 @@ class DiscreteFM(CodeModel):
         self.validation_fraction = validation_fraction
         self.alpha = alpha
         self.beta = beta
+        self.linear = linear
         self.init = init
         self.init_iter = init_iter
         self.max_iter = max_iter
@@ -157,9 +163,10 @@ class DiscreteFM(CodeModel):
             self.interactions_ = self._resolve_interactions(blocks)
             seed = self._seed()
             paper, anchored = self._paper_settings(seed), self._anchored_settings(seed)  # both checked, one used
+            pull = JointDelegate(check_real("beta", self.beta, high=1e12))
             progress = Progress(self.verbose, callback)
             if self.objective == "paper":
-                self._fit_paper(blocks, y, paper, progress)
+                self._fit_paper(blocks, y, paper, pull, progress)
             else:
                 self._fit_anchored(blocks, y, anchored, progress)
             self.history_ = progress.history
@@ -172,11 +179,13 @@ class DiscreteFM(CodeModel):
             return interactions
         return "cross" if self.objective == "anchored" and len(blocks.blocks) > 1 else "all"
 
-    def _fit_paper(self, blocks: Blocks, y: Floats, settings: PaperSettings, progress: Progress) -> None:
+    def _fit_paper(
+        self, blocks: Blocks, y: Floats, settings: PaperSettings, pull: JointDelegate, progress: Progress
+    ) -> None:
         if self.interactions_ == "all":
             blocks = split_one_hot(blocks)
         scale = TargetScale.of(y, settings.bits)
-        fit = PaperFit(blocks, scale.to_codes(y), settings, progress)
+        fit = PaperFit(blocks, scale.to_codes(y), settings, pull, progress)
         fit.run()
         self.codes_ = fit.codes
         self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
@@ -196,16 +205,23 @@ class DiscreteFM(CodeModel):
         return PaperSettings(
             bits=check_bits(self.bits),
             alpha=check_real("alpha", self.alpha),
-            beta=check_real("beta", self.beta, high=1e12),
             relaxed=check_choice("init", self.init, ("relaxed", "random")) == "relaxed",
             init_iter=check_whole("init_iter", self.init_iter, 1),
             max_iter=check_whole("max_iter", self.max_iter, 0),
             inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
             cross=self.interactions_ == "cross",
+            linear=self._has_linear_terms(),
             seed=seed,
             threads=thread_count(self.n_jobs),
         )
+
+    def _has_linear_terms(self) -> bool:
+        if not isinstance(self.linear, bool | np.bool_):
+            raise ValueError(f"linear must be True or False, got {self.linear!r}.")
+        if not self.linear and self.objective != "paper":
+            raise ValueError("linear=False is for objective='paper'; anchored codes have their teacher's linear terms.")
+        return bool(self.linear)
 
     def _anchored_settings(self, seed: int) -> AnchoredSettings:
         if not isinstance(self.teacher, FM | None):
