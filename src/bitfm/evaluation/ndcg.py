@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ndcg"]
+from bitfm import _core
+from bitfm.evaluation._checks import Ks, check_ks, number
+from bitfm.evaluation.per_user import Mean, PerUser
+from bitfm.models._base import thread_count
+
+__all__ = ["ndcg", "ndcg_per_user"]
+
+_RATINGS_A_THREAD = 20_000  # below, starting a thread costs more than it saves
 
 
-def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: int = 10) -> float:
+@overload
+def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: int = ...) -> float: ...
+@overload
+def ndcg(
+    users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: Iterable[int]
+) -> npt.NDArray[np.float64]: ...
+def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: Ks = 10) -> Mean:
     """Return the mean over users of NDCG@k with gain 2^relevance − 1 and discount log2(rank + 1).
 
     Ties are averaged: items with equal scores share the gain of the ranks they take, as scikit-learn's
@@ -19,9 +33,18 @@ def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, 
     Parameters
     ----------
     users : array, the user of each rating (numbers or strings)
-    relevance : array, the true rating
+    relevance : array, the true rating, at most 1000
     scores : array, the predicted score
-    k : int, default 10
+    k : int or several of them, such as ``range(1, 11)``, default 10
+
+    Returns
+    -------
+    float, or array with one for each k
+        NaN if no user is left.
+
+    See Also
+    --------
+    ndcg_per_user : the same before the mean is taken, for intervals and comparisons.
 
     Examples
     --------
@@ -29,31 +52,49 @@ def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, 
     1.0
     >>> round(ndcg([0, 0], [1, 0], [0.5, 0.5], k=1), 2)  # a tie: right half of the time
     0.5
+    >>> ndcg([0, 0, 0], [1, 2, 3], [0.2, 0.3, 0.1], k=[1, 2, 3]).round(2)
+    array([0.43, 0.41, 0.76])
     """
-    scores = np.asarray(scores, np.float64)
-    _, users = np.unique(np.asarray(users), return_inverse=True)
-    gain = 2.0 ** np.asarray(relevance, np.float64) - 1
-    if not len(users) == len(gain) == len(scores):
-        raise ValueError(f"ndcg: {len(users)} users, {len(gain)} ratings and {len(scores)} scores; give one each.")
-    if len(users) == 0:
-        return float("nan")
-    if np.isnan(scores).any() or not np.isfinite(gain).all():
-        raise ValueError("ndcg: ratings must be finite, and scores must not be NaN.")
-    order = np.lexsort((-scores, users))
-    start = _first(users[order])
-    rank = np.arange(len(users)) - np.repeat(start, np.diff(np.r_[start, len(users)]))
-    discount = np.where(rank < k, 1 / np.log2(rank + 2), 0.0)
-    ranked, owner = scores[order], users[order]
-    tie = np.flatnonzero(np.r_[True, (ranked[1:] != ranked[:-1]) | (owner[1:] != owner[:-1])])
-    size = np.diff(np.r_[tie, len(users)])
-    shared = np.repeat(np.add.reduceat(gain[order], tie) / size, size)
-    ideal = gain[np.lexsort((-gain, users))]
-    reached: npt.NDArray[Any] = np.add.reduceat(shared * discount, start)
-    best = np.add.reduceat(ideal * discount, start)
-    counted = best > 0
-    return float(np.mean(reached[counted] / best[counted])) if counted.any() else float("nan")
+    return _ndcg("ndcg", users, relevance, scores, k).mean()
 
 
-def _first(sorted_users: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Return where each user's stretch begins."""
-    return np.flatnonzero(np.r_[True, sorted_users[1:] != sorted_users[:-1]])
+def ndcg_per_user(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: Ks = 10) -> PerUser:
+    """Return every user's NDCG@k, as `ndcg` defines it.
+
+    Parameters
+    ----------
+    users : array, the user of each rating (numbers or strings)
+    relevance : array, the true rating, at most 1000
+    scores : array, the predicted score
+    k : int or several of them, such as ``range(1, 11)``, default 10
+
+    Returns
+    -------
+    PerUser
+        Of the users whose ideal gain is above 0.
+
+    Examples
+    --------
+    >>> each = ndcg_per_user([7, 7, 3, 3, 5], [1, 2, 3, 3, 0], [0.2, 0.1, 0.5, 0.4, 0.9], k=[1, 2])
+    >>> each
+    PerUser(2 users, k=1, 2, mean [0.6667 0.8984])
+    >>> each.users
+    array([3, 7])
+    """
+    return _ndcg("ndcg_per_user", users, relevance, scores, k)
+
+
+def _ndcg(caller: str, users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: Ks) -> PerUser:
+    ks, several = check_ks(k)
+    distinct, user = number(caller, "users", users)
+    rating, score = np.asarray(relevance, np.float64), np.asarray(scores, np.float64)
+    if not rating.shape == score.shape == user.shape:
+        counts = [len(array) if array.ndim == 1 else array.shape for array in (user, rating, score)]
+        raise ValueError(f"{caller}: {counts[0]} users, {counts[1]} ratings and {counts[2]} scores; give one each.")
+    if np.isnan(score).any() or not (np.isfinite(rating) & (rating <= 1000)).all():
+        raise ValueError(f"{caller}: ratings must be finite and at most 1000, and scores must not be NaN.")
+    threads = min(thread_count(-1), 1 + len(user) // _RATINGS_A_THREAD)
+    arrays = np.ascontiguousarray(rating), np.ascontiguousarray(score)
+    values = _core.ndcg(user, *arrays, len(distinct), np.array(ks, np.int64), threads).reshape(-1, len(ks))
+    counted = ~np.isnan(values[:, 0])
+    return PerUser(distinct[counted], values[counted] if several else values[counted, 0], ks)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["split_cold_items", "split_per_user"]
+from bitfm.evaluation._checks import number
+
+__all__ = ["split_by_time", "split_cold_items", "split_cold_users", "split_leave_one_out", "split_per_user"]
 
 
 def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -> npt.NDArray[np.bool_]:
@@ -34,7 +38,8 @@ def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -
     >>> users[train], users[~train]
     (array(['Ann', 'Ann', 'Bob', 'Cid'], dtype='<U3'), array(['Ann', 'Bob'], dtype='<U3'))
     """
-    _, user, count = _distinct("split_per_user", "users", users, fraction)
+    _check_fraction("split_per_user", fraction)
+    _, user, count = _distinct("split_per_user", "users", users)
     order = np.lexsort((np.random.default_rng(seed).random(len(user)), user))
     rank = np.arange(len(user)) - np.repeat(np.cumsum(count) - count, count)
     train = np.zeros(len(user), bool)
@@ -68,20 +73,138 @@ def split_cold_items(items: npt.ArrayLike, fraction: float = 0.2, seed: int = 0)
     >>> items[~train]
     array(['rum', 'rum'], dtype='<U3')
     """
-    n_items, item, _ = _distinct("split_cold_items", "items", items, fraction)
-    place = np.random.default_rng(seed).permutation(n_items)
-    warm: npt.NDArray[np.bool_] = place[item] >= round(n_items * fraction)
-    return warm
+    return ~_cold("split_cold_items", "items", items, fraction, seed)
 
 
-def _distinct(
-    caller: str, side: str, values: npt.ArrayLike, fraction: float
-) -> tuple[int, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return how many distinct values there are, the number of each value, and how often each number occurs."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{caller}: {side} must be one-dimensional, got shape {array.shape}.")
+def split_cold_users(users: npt.ArrayLike, fraction: float = 0.2, seed: int = 0) -> npt.NDArray[np.bool_]:
+    """Return a mask of the training part: the interactions of all users but a random share of them.
+
+    Nothing is known about a cold user but the features.
+
+    Parameters
+    ----------
+    users : array, the user of each interaction (numbers or strings)
+    fraction : float, default 0.2
+        The share of the distinct users that are cold, above 0 and below 1, rounded to whole users.
+    seed : int, default 0
+        The same seed gives the same split.
+
+    Returns
+    -------
+    ndarray of bool, one an interaction
+        True in the training part, False for all interactions of a cold user.
+
+    Examples
+    --------
+    >>> users = np.array(["Ann", "Bob", "Ann", "Cid", "Dan", "Eva", "Eva"])
+    >>> train = split_cold_users(users)
+    >>> users[~train]
+    array(['Dan'], dtype='<U3')
+    """
+    return ~_cold("split_cold_users", "users", users, fraction, seed)
+
+
+def split_leave_one_out(
+    users: npt.ArrayLike, times: npt.ArrayLike | None = None, seed: int = 0
+) -> npt.NDArray[np.bool_]:
+    """Return a mask of the training part: all but one interaction of each user.
+
+    A user with a single interaction keeps it, and is not tested.
+
+    Parameters
+    ----------
+    users : array, the user of each interaction (numbers or strings)
+    times : array of numbers or datetime64, optional
+        When each interaction was. The one left out is then the user's last, or a random one of several that are last
+        at the same time. Without times, it is a random one of all.
+    seed : int, default 0
+        The same seed gives the same split.
+
+    Returns
+    -------
+    ndarray of bool, one an interaction
+        True in the training part, False in the test part.
+
+    Examples
+    --------
+    >>> users = np.array(["Ann", "Ann", "Ann", "Bob", "Bob", "Cid"])
+    >>> split_leave_one_out(users, times=[3, 9, 5, 2, 1, 7])
+    array([ True, False,  True, False,  True,  True])
+    """
+    _, user, count = _distinct("split_leave_one_out", "users", users)
+    when = np.zeros(len(user)) if times is None else _times("split_leave_one_out", times)
+    if len(when) != len(user):
+        raise ValueError(f"split_leave_one_out: {len(user)} users and {len(when)} times; give one each.")
+    order = np.lexsort((np.random.default_rng(seed).random(len(user)), when, user))
+    train = np.ones(len(user), bool)
+    train[order[np.cumsum(count)[count > 1] - 1]] = False
+    return train
+
+
+def split_by_time(times: npt.ArrayLike, fraction: float = 0.8) -> npt.NDArray[np.bool_]:
+    """Return a mask of the training part: the interactions before some moment.
+
+    Interactions of the same time stay together. So the cut lies between two times: where the training part comes
+    closest to the share that is asked for, and of two that are equally close, at the earlier.
+
+    Parameters
+    ----------
+    times : array of numbers or datetime64, when each interaction was
+    fraction : float, default 0.8
+        The share to train on, above 0 and below 1.
+
+    Returns
+    -------
+    ndarray of bool, one an interaction
+        True in the training part, False in the test part; neither is empty.
+
+    Examples
+    --------
+    >>> split_by_time([10, 40, 20, 30, 40, 50])
+    array([ True,  True,  True,  True,  True, False])
+    >>> split_by_time(np.array(["2024-05-01", "2024-05-01", "2024-05-02"], "M8[D]"))
+    array([ True,  True, False])
+    """
+    _check_fraction("split_by_time", fraction)
+    when = _times("split_by_time", times)
+    moments, count = np.unique(when, return_counts=True)
+    if len(when) == 0:
+        return np.zeros(0, bool)
+    if len(moments) == 1:
+        raise ValueError(f"split_by_time: all {len(when)} interactions have the same time; give at least two times.")
+    off = np.abs(np.cumsum(count)[:-1] - len(when) * fraction)
+    cut = int(np.argmin(np.round(off, 9)))  # rounded, so that floats do not decide which of two is closer
+    before: npt.NDArray[np.bool_] = when <= moments[cut]
+    return before
+
+
+def _cold(caller: str, side: str, values: npt.ArrayLike, fraction: float, seed: int) -> npt.NDArray[np.bool_]:
+    """Return which interactions are of one of a random share of the distinct values."""
+    _check_fraction(caller, fraction)
+    n_distinct, numbers, _ = _distinct(caller, side, values)
+    place = np.random.default_rng(seed).permutation(n_distinct)
+    cold: npt.NDArray[np.bool_] = place[numbers] < round(n_distinct * fraction)
+    return cold
+
+
+def _check_fraction(caller: str, fraction: float) -> None:
     if not 0 < fraction < 1:
         raise ValueError(f"{caller}: fraction must be above 0 and below 1, got {fraction!r}.")
-    distinct, numbers, counts = np.unique(array, return_inverse=True, return_counts=True)
-    return len(distinct), numbers, counts
+
+
+def _times(caller: str, times: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return times that can be sorted, one-dimensional."""
+    array = np.asarray(times)
+    if array.ndim != 1:
+        raise ValueError(f"{caller}: times must be one-dimensional, got shape {array.shape}.")
+    if array.size and array.dtype.kind not in "iufM":
+        raise ValueError(f"{caller}: times must be numbers or datetime64, got {array.dtype}.")
+    if array.dtype.kind in "fM" and (np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)).any():
+        raise ValueError(f"{caller}: every interaction needs a time, but some are missing (NaN or NaT).")
+    return array
+
+
+def _distinct(caller: str, side: str, values: npt.ArrayLike) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.intp]]:
+    """Return how many distinct values there are, the number of each value, and how often each number occurs."""
+    distinct, numbers = number(caller, side, values)
+    return len(distinct), numbers, np.bincount(numbers, minlength=len(distinct))

@@ -1,0 +1,126 @@
+"""Checks that metrics and splits share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bitfm.data._tables import as_table
+from bitfm.models._base import check_whole
+
+__all__ = [
+    "ItemLists",
+    "Ks",
+    "as_rows",
+    "check_ks",
+    "check_numbers",
+    "check_seed",
+    "items_of",
+    "number",
+    "relevant_items",
+    "user_names",
+]
+
+Ks = int | Iterable[int]
+_WIDE = 4  # numbers that lie closer together than so many times their count are found in a table, without sorting
+
+
+class ItemLists(NamedTuple):
+    """Some items of each user, as the core takes them: copies, which no one else can change."""
+
+    start: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int32]
+
+
+def check_ks(k: Ks) -> tuple[tuple[int, ...], bool]:
+    """Return the ks that are asked for, and whether they are several, each with a column of its own."""
+    if not isinstance(k, Iterable):
+        return (check_whole("k", k, 1, 2**31 - 1),), False
+    ks = tuple(check_whole("k", one, 1, 2**31 - 1) for one in k)
+    if not ks:
+        raise ValueError("k: expected a whole number or several, got none.")
+    return ks, True
+
+
+def check_seed(seed: int) -> int:
+    """Return a seed that fits in 64 bits."""
+    return check_whole("seed", seed, 0, 2**64 - 1)
+
+
+def check_numbers(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return finite numbers, one-dimensional."""
+    array = _one_dimension(caller, name, np.asarray(values, np.float64))
+    if not np.isfinite(array).all():
+        raise ValueError(f"{caller}: {name} must be finite, but some are NaN or infinite.")
+    return array
+
+
+def number(caller: str, name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Return the distinct values, sorted, and for each value its place among them."""
+    array = _one_dimension(caller, name, np.asarray(values))
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"{caller}: {name} must be numbers or strings, but some are NaN.")
+    if array.dtype.kind in "iu" and len(array):
+        low, high = int(array.min()), int(array.max())
+        if high - low < _WIDE * len(array):
+            wide = array if array.dtype.kind == "u" else array.astype(np.int64)
+            offset = (wide - wide.dtype.type(low)).astype(np.intp)
+            there = np.zeros(high - low + 1, bool)
+            there[offset] = True
+            place = np.cumsum(there, dtype=np.int32) - np.int32(1)
+            distinct = np.flatnonzero(there).astype(wide.dtype) + wide.dtype.type(low)
+            return distinct.astype(array.dtype), place[offset]
+    try:
+        distinct, places = np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"{caller}: {name} must be all numbers or all strings ({error}).") from None
+    return distinct, places.astype(np.int32)
+
+
+def as_rows(name: str, given: Any, n_users: int | None = None) -> sp.csr_matrix:
+    """Return a sparse matrix of users × items with sorted columns."""
+    if not sp.issparse(given):
+        raise TypeError(f"{name}: expected a sparse matrix of users × items, got {type(given).__name__}.")
+    matrix = as_table(name, given).to_csr()
+    if n_users is not None and matrix.shape[0] != n_users:
+        raise ValueError(f"{name}: expected a row for each of {n_users} users, got a matrix of shape {matrix.shape}.")
+    return matrix
+
+
+def user_names(caller: str, users: npt.ArrayLike | None, n_users: int) -> npt.NDArray[Any]:
+    """Return the name of each row: those given, all different, or the numbers of the rows."""
+    if users is None:
+        return np.arange(n_users)
+    distinct, places = number(caller, "users", users)
+    if not len(distinct) == len(places) == n_users:
+        raise ValueError(
+            f"{caller}: expected {n_users} different users, one a row, got {len(places)} ({len(distinct)} different)."
+        )
+    return distinct[places]
+
+
+def items_of(matrix: sp.csr_matrix) -> ItemLists:
+    """Return each user's items, whatever their values."""
+    return ItemLists(np.array(matrix.indptr, np.int64), np.array(matrix.indices, np.int32))
+
+
+def relevant_items(relevant: sp.csr_matrix, exclude: sp.csr_matrix | None = None) -> ItemLists:
+    """Return each user's relevant items, without those of value 0 and those that are excluded."""
+    shape = relevant.shape if exclude is None else (relevant.shape[0], max(relevant.shape[1], exclude.shape[1]))
+    wanted = sp.csr_matrix((relevant.data != 0, relevant.indices, relevant.indptr), shape)
+    if exclude is not None:
+        wanted = wanted > sp.csr_matrix((np.ones(exclude.nnz, bool), exclude.indices, exclude.indptr), shape)
+    wanted = sp.csr_matrix(wanted, copy=True)
+    wanted.eliminate_zeros()
+    wanted.sort_indices()
+    return items_of(wanted)
+
+
+def _one_dimension(caller: str, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if array.ndim != 1:
+        raise ValueError(f"{caller}: {name} must be one-dimensional, got shape {array.shape}.")
+    return array

@@ -1,0 +1,210 @@
+"""How good the items are that a search finds in the whole catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm import _core
+from bitfm.data.blocks import Block, Blocks
+from bitfm.evaluation._checks import ItemLists, Ks, as_rows, check_ks, relevant_items, user_names
+from bitfm.evaluation.per_user import Mean, PerUser
+from bitfm.models._base import thread_count
+
+if TYPE_CHECKING:
+    from bitfm.retrieval import Index
+
+__all__ = ["RankMetrics", "rank_catalogue", "rank_metrics"]
+
+_FOUND_A_THREAD = 50_000  # below, starting a thread costs more than it saves
+_QUERIES_AT_ONCE = 16_384
+
+
+@dataclass(frozen=True)
+class RankMetrics:
+    """How good the first k items are, by every measure; R is the number of a user's relevant items.
+
+    Attributes
+    ----------
+    precision : PerUser
+        The share of the first k that is relevant.
+    recall : PerUser
+        The share of the R relevant items that is among the first k.
+    average_precision : PerUser
+        The sum of the precision at each hit, divided by min(R, k); its mean over users is called MAP.
+    reciprocal_rank : PerUser
+        1 / the rank of the first hit, or 0; its mean over users is called MRR.
+    hit : PerUser
+        1 if any of the first k is relevant, or 0; its mean over users is called hit rate.
+    ndcg : PerUser
+        The sum of 1 / log2(rank + 1) over the hits, divided by what min(R, k) hits in front would have.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> metrics = rank_metrics(np.array([[2, 0, 1]]), sp.csr_matrix([[1, 0, 0, 1]]), k=3)
+    >>> metrics.precision
+    PerUser(1 users, k=3, mean 0.3333)
+    >>> {name: round(value, 3) for name, value in metrics.means().items()}
+    {'precision': 0.333, 'recall': 0.5, 'average_precision': 0.25, 'reciprocal_rank': 0.5, 'hit': 1.0, 'ndcg': 0.387}
+    """
+
+    precision: PerUser
+    recall: PerUser
+    average_precision: PerUser
+    reciprocal_rank: PerUser
+    hit: PerUser
+    ndcg: PerUser
+
+    def means(self) -> dict[str, Mean]:
+        """Return the mean over users of every measure."""
+        return {field.name: getattr(self, field.name).mean() for field in fields(self)}
+
+
+def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.ArrayLike | None = None) -> RankMetrics:
+    """Return how many of the items that were found are relevant, and how far up they stand.
+
+    Parameters
+    ----------
+    found : array of int, users × n
+        The items found for each user, best first; -1 where there are no more, as `Index.search` has it. An item that
+        a user has twice is refused.
+    relevant : sparse matrix, users × items
+        The held-out items that should be found: every entry other than 0.
+    k : int or several of them, default 10
+        How many of those found to look at, at most n.
+    users : array, optional
+        The users' names; by default the numbers of their rows.
+
+    Returns
+    -------
+    RankMetrics
+        Of the users with at least one relevant item.
+
+    See Also
+    --------
+    rank_catalogue : searches, too.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> found = [[3, 1, 0], [2, 0, -1]]
+    >>> relevant = sp.csr_matrix([[0, 1, 0, 1], [0, 1, 0, 0]])
+    >>> rank_metrics(found, relevant, k=[1, 2, 3]).recall.values
+    array([[0.5, 1. , 1. ],
+           [0. , 0. , 0. ]])
+    """
+    ks, several = check_ks(k)
+    wanted = as_rows("relevant", relevant)
+    rows = _found_rows(found, wanted.shape, max(ks))
+    names = user_names("rank_metrics", users, len(rows))
+    return _metrics(rows, relevant_items(wanted), wanted.shape[1], ks, several, names)
+
+
+def rank_catalogue(
+    index: Index,
+    users: Any,
+    relevant: Any,
+    exclude: Any = None,
+    k: Ks = 10,
+    *,
+    n_jobs: int | None = -1,
+) -> RankMetrics:
+    """Search a catalogue for every user, and return how good the items are that come first.
+
+    Only the first items are kept, so there is no need of memory for the scores of all users and items.
+
+    Parameters
+    ----------
+    index : Index
+        The catalogue: `DiscreteFM.index`.
+    users : Blocks, Block or array of int
+        The queries, as for `Index.search`; one a row of `relevant`. Where they are numbers, these are the users' names
+        in the result, and all different; otherwise the numbers of the rows are.
+    relevant : sparse matrix, users × positions
+        The held-out items that should be found: every entry other than 0.
+    exclude : sparse matrix, users × positions, optional
+        Items not to find, such as those of the training part: every entry, whatever its value. They are not relevant
+        either, since no search could find them.
+    k : int or several of them, default 10
+        How many items to look at.
+    n_jobs : int, default -1
+        Threads of the search; -1 is all. The result does not depend on it.
+
+    Returns
+    -------
+    RankMetrics
+        Of the users with at least one relevant item.
+
+    See Also
+    --------
+    auc : looks at all items, and needs their scores.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from bitfm import Block, Blocks, DiscreteFM
+    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.evaluation import split_per_user
+    >>> shop = make_bookshop(300, 200, 9000)
+    >>> readers, books, y = shop.reader_rows, shop.book_rows, np.array(shop.ratings["rating"])
+    >>> X = Blocks(user=Block(readers, {"id": sp.identity(300)}), item=Block(books, {"id": sp.identity(200)}))
+    >>> train = split_per_user(readers)
+    >>> model = DiscreteFM(bits=32).fit(X[train], y[train])
+    >>> known = sp.csr_matrix((y[train], (readers[train], books[train])), shape=(300, 200))
+    >>> liked = sp.csr_matrix((y[~train] >= 4, (readers[~train], books[~train])), shape=(300, 200))
+    >>> metrics = rank_catalogue(model.index(), range(300), liked, exclude=known)
+    >>> bool(metrics.recall.mean() > 0.15)  # items at random: about 0.06
+    True
+    """
+    ks, several = check_ks(k)
+    wanted = as_rows("relevant", relevant)
+    left_out = None if exclude is None else as_rows("exclude", exclude, wanted.shape[0])
+    if not isinstance(users, Block | Blocks):
+        users = np.asarray(users)
+    if len(users) != wanted.shape[0]:
+        raise ValueError(f"rank_catalogue: {len(users)} users and {wanted.shape[0]} rows of relevant; give one each.")
+    names = user_names("rank_catalogue", None if isinstance(users, Block | Blocks) else users, len(users))
+    found = np.full((len(users), max(ks)), -1, np.int64)
+    for begin in range(0, len(users), _QUERIES_AT_ONCE):
+        rows = slice(begin, min(begin + _QUERIES_AT_ONCE, len(users)))
+        some = users.take(rows) if isinstance(users, Block) else users[rows]
+        denied = None if left_out is None else left_out[rows]
+        positions, _ = index.search(some, max(ks), exclude=denied, n_jobs=n_jobs)
+        found[rows, : positions.shape[1]] = positions
+    return _metrics(found, relevant_items(wanted, left_out), wanted.shape[1], ks, several, names)
+
+
+def _metrics(
+    found: npt.NDArray[np.int64],
+    relevant: ItemLists,
+    n_items: int,
+    ks: tuple[int, ...],
+    several: bool,
+    names: npt.NDArray[Any],
+) -> RankMetrics:
+    threads = min(thread_count(-1), 1 + found.size // _FOUND_A_THREAD)
+    values = _core.rank_metrics(found, *relevant, n_items, np.array(ks, np.int64), threads)
+    counted = np.diff(relevant.start) > 0
+    tables = values.reshape(-1, len(found), len(ks))[:, counted]
+    return RankMetrics(*(PerUser(names[counted], table if several else table[:, 0].copy(), ks) for table in tables))
+
+
+def _found_rows(found: npt.ArrayLike, shape: tuple[int, int], most: int) -> npt.NDArray[np.int64]:
+    array = np.asarray(found)
+    if array.ndim != 2 or len(array) != shape[0] or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"found: expected whole numbers, a row for each of the {shape[0]} users of relevant, "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    if array.shape[1] < most:
+        raise ValueError(f"k: the first {most} are asked for, but only {array.shape[1]} a user were found; find more.")
+    if array.size and (array.min() < -1 or array.max() >= shape[1]):
+        raise ValueError(
+            f"found: items must be from 0 to {shape[1] - 1}, the columns of relevant, or -1 for none, "
+            f"but they go from {array.min()} to {array.max()}."
+        )
+    return np.ascontiguousarray(array, np.int64)
