@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from bitfm import FM, BiasModel
-from bitfm.bench._measure import WITH_HISTORY, rmse
+from bitfm.bench._measure import WITH_HISTORY
 from bitfm.bench.tuning import tune_als, tune_bias, tune_sgd
+from bitfm.evaluation import rmse
 from ratings import small_split
 
 

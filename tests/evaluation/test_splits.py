@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitfm.evaluation import split_cold_items, split_per_user
+from bitfm.evaluation import split_by_time, split_cold_items, split_cold_users, split_leave_one_out, split_per_user
 
 quick = settings(deadline=None, max_examples=100)
 numbers = st.lists(st.integers(-3, 8), max_size=60)
@@ -43,9 +43,9 @@ def test_half_of_each_user_stays_the_half_it_was():
 
 
 @quick
-@given(numbers, st.integers(1, 19), seeds)
-def test_a_share_of_the_items_is_cold_and_the_others_are_untouched(items, twentieths, seed):
-    train = split_cold_items(items, twentieths / 20, seed)
+@given(st.sampled_from([split_cold_items, split_cold_users]), numbers, st.integers(1, 19), seeds)
+def test_a_share_is_cold_and_the_others_are_untouched(split, items, twentieths, seed):
+    train = split(items, twentieths / 20, seed)
     assert train.dtype == bool
     assert train.shape == (len(items),)
     cold = set(np.array(items)[~train])
@@ -59,7 +59,76 @@ def test_every_item_is_as_likely_to_be_cold_as_another():
     np.testing.assert_allclose(cold, 0.2, atol=0.05)
 
 
-@pytest.mark.parametrize("split", [split_per_user, split_cold_items])
+def test_cold_items_stay_those_they_were():
+    """Figures are published on this split, too."""
+    assert np.flatnonzero(~split_cold_items(np.arange(20), 0.2, seed=3)).tolist() == [4, 9, 10, 13]
+
+
+@quick
+@given(numbers, st.booleans(), seeds)
+def test_one_interaction_of_each_user_with_several_is_left_out(users, timed, seed):
+    times = np.random.default_rng(seed).integers(0, 4, len(users)) if timed else None
+    train = split_leave_one_out(users, times, seed)
+    assert train.dtype == bool
+    assert train.shape == (len(users),)
+    for user in set(users):
+        mine = np.array(users) == user
+        assert (~train[mine]).sum() == (mine.sum() > 1)
+        if timed and mine.sum() > 1:
+            assert times[mine & ~train][0] == times[mine].max()
+
+
+def test_every_one_of_the_last_is_as_likely_to_be_left_out():
+    anyone = np.mean([~split_leave_one_out([7] * 4, seed=seed) for seed in range(2000)], axis=0)
+    np.testing.assert_allclose(anyone, 0.25, atol=0.05)
+    tied = np.mean([~split_leave_one_out([7] * 4, [5, 9, 1, 9], seed) for seed in range(2000)], axis=0)
+    np.testing.assert_allclose(tied, [0, 0.5, 0, 0.5], atol=0.05)
+
+
+@quick
+@given(st.lists(st.integers(-5, 9), min_size=2, max_size=60), st.integers(1, 19))
+def test_the_past_is_learnt_from_and_the_cut_is_the_closest_there_is(times, twentieths):
+    times = np.array(times)
+    moments = np.unique(times)
+    if len(moments) == 1:
+        with pytest.raises(ValueError, match="have the same time"):
+            split_by_time(times, twentieths / 20)
+        return
+    train = split_by_time(times, twentieths / 20)
+    assert times[train].max() < times[~train].min()
+    off = [abs((times <= moment).sum() * 20 - len(times) * twentieths) for moment in moments[:-1]]
+    assert abs(train.sum() * 20 - len(times) * twentieths) == min(off)
+    assert train.sum() == (times <= moments[int(np.argmin(off))]).sum()
+
+
+def test_times_may_be_of_any_kind():
+    days = np.array(["2024-01-03", "2024-01-01", "2024-01-02"], "datetime64[D]")
+    for times in (days, days.astype("datetime64[ns]"), [0.3, 0.1, 0.2], np.array([3, 1, 2], np.uint64)):
+        assert split_by_time(times, 0.6).tolist() == [False, True, True]
+        assert split_leave_one_out([0, 0, 0], times).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("split", [split_by_time, lambda times: split_leave_one_out(np.zeros(len(times)), times)])
+def test_times_without_sense_are_refused(split):
+    assert len(split([])) == 0
+    with pytest.raises(ValueError, match=r"times must be one-dimensional, got shape \(1, 2\)"):
+        split([[0, 1]])
+    with pytest.raises(ValueError, match="times must be numbers or datetime64"):
+        split(["yesterday", "today"])
+    for times in ([1, np.nan], np.array(["2024-01-01", "NaT"], "datetime64[D]")):
+        with pytest.raises(ValueError, match="some are missing"):
+            split(times)
+
+
+def test_every_user_needs_a_time():
+    with pytest.raises(ValueError, match="2 users and 3 times"):
+        split_leave_one_out([0, 0], [1, 2, 3])
+
+
+SPLITS = [split_per_user, split_cold_items, split_cold_users, split_leave_one_out]
+
+
+@pytest.mark.parametrize("split", SPLITS)
 def test_names_serve_as_well_as_numbers_and_seeds_matter(split):
     values = np.random.default_rng(0).integers(30, size=200)
     train = split(values)
@@ -68,11 +137,16 @@ def test_names_serve_as_well_as_numbers_and_seeds_matter(split):
     assert (split(values, seed=1) != train).any()
 
 
-@pytest.mark.parametrize(("split", "side"), [(split_per_user, "users"), (split_cold_items, "items")])
-def test_what_cannot_be_split_is_refused(split, side):
+@pytest.mark.parametrize("split", SPLITS)
+def test_what_cannot_be_split_is_refused(split):
+    side = "items" if split is split_cold_items else "users"
     assert len(split([])) == 0
     with pytest.raises(ValueError, match=rf"{split.__name__}: {side} must be one-dimensional, got shape \(1, 2\)"):
         split([[0, 1]])
-    for fraction in (0, 1, -0.5, float("nan")):
-        with pytest.raises(ValueError, match=f"{split.__name__}: fraction must be above 0 and below 1, got {fraction}"):
-            split([0, 1], fraction)
+
+
+@pytest.mark.parametrize("split", [split_per_user, split_cold_items, split_cold_users, split_by_time])
+@pytest.mark.parametrize("fraction", [0, 1, -0.5, float("nan")])
+def test_a_share_is_above_0_and_below_1(split, fraction):
+    with pytest.raises(ValueError, match=f"{split.__name__}: fraction must be above 0 and below 1, got {fraction}"):
+        split([0, 1], fraction)

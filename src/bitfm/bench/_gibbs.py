@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from bitfm.bench._measure import WITH_HISTORY, Row, named, rmse
+from bitfm.bench._measure import WITH_HISTORY, Row, named
 from bitfm.bench.datasets import Split
+from bitfm.evaluation import rmse
 from bitfm.models import FM
 
 __all__ = ["compare_gibbs"]

@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.bench.datasets import Split
-from bitfm.evaluation import ndcg
+from bitfm.evaluation import ndcg, rmse
 from bitfm.models import FM, DiscreteFM
 
-__all__ = ["WITH_HISTORY", "Row", "bytes_per_feature", "measure", "named", "rmse", "scored"]
+__all__ = ["WITH_HISTORY", "Row", "bytes_per_feature", "measure", "named", "scored"]
 
 Row = dict[str, Any]
 
 WITH_HISTORY = ("history", "raters")
+_KS = (1, 5, 10)
 
 
 def measure(split: Split, model: Any, fields: Sequence[str] = ()) -> Row:
@@ -37,12 +38,8 @@ def measure(split: Split, model: Any, fields: Sequence[str] = ()) -> Row:
 def scored(split: Split, scores: npt.NDArray[np.float64]) -> Row:
     """Return how well scores rank and match the ratings of the test part."""
     users, _, truth = split.test
-    return {**{f"NDCG@{k}": ndcg(users, truth, scores, k) for k in (1, 5, 10)}, "RMSE": rmse(truth, scores)}
-
-
-def rmse(truth: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> float:
-    """Return the root of the mean squared error."""
-    return float(np.sqrt(np.mean((truth - scores) ** 2)))
+    at = ndcg(users, truth, scores, _KS).tolist()
+    return {**{f"NDCG@{k}": value for k, value in zip(_KS, at, strict=True)}, "RMSE": rmse(truth, scores)}
 
 
 def bytes_per_feature(model: Any) -> int:

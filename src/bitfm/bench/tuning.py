@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from bitfm.bench._measure import WITH_HISTORY, named, rmse
+from bitfm.bench._measure import WITH_HISTORY, named
 from bitfm.bench.datasets import Split
+from bitfm.evaluation import rmse
 from bitfm.models import FM, BiasModel
 
 __all__ = ["Tuned", "tune_als", "tune_bias", "tune_sgd"]

@@ -12,7 +12,7 @@ import typer
 
 from bitfm.cli._screen import console, note, show
 from bitfm.data import Block, Blocks, Bookshop, make_bookshop
-from bitfm.evaluation import ndcg, split_per_user
+from bitfm.evaluation import ndcg, rmse, split_per_user
 from bitfm.models import FM, BiasModel, DiscreteFM
 from bitfm.models._saving import load
 
@@ -63,7 +63,7 @@ def _quality(
     file.unlink()
     return {
         "NDCG@10": round(ndcg(shop.reader_rows[~train], y[~train], scores), 4),
-        "RMSE": round(float(np.sqrt(np.mean((scores - y[~train]) ** 2))), 4),
+        "RMSE": round(rmse(y[~train], scores), 4),
         "kB": size / 1e3,
     }
 

@@ -96,10 +96,10 @@ def split_cold_users(users: npt.ArrayLike, fraction: float = 0.2, seed: int = 0)
 
     Examples
     --------
-    >>> users = np.array(["Ann", "Bob", "Ann", "Cid", "Dan", "Eva", "Eva"])
+    >>> users = np.array(["Ann", "Bob", "Ann", "Cid", "Dan", "Eva", "Dan"])
     >>> train = split_cold_users(users)
     >>> users[~train]
-    array(['Dan'], dtype='<U3')
+    array(['Dan', 'Dan'], dtype='<U3')
     """
     return ~_cold("split_cold_users", "users", users, fraction, seed)
 
