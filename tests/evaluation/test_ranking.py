@@ -134,6 +134,14 @@ def test_numbers_of_users_are_their_names():
         rank_catalogue(model.index(), [4, 4], sp.csr_matrix(np.ones((2, 5))))
     with pytest.raises(ValueError, match="rank_catalogue: 3 users and 2 rows of relevant"):
         rank_catalogue(model.index(), [1, 2, 3], sp.csr_matrix(np.ones((2, 5))))
+    with pytest.raises(ValueError, match="a column for each position of the index, got 3 columns, but position 4"):
+        rank_catalogue(model.index(), [1, 2], sp.csr_matrix(np.ones((2, 3))))
+
+
+def test_without_a_relevant_item_nobody_counts():
+    metrics = rank_metrics([[0, 1]], sp.csr_matrix((1, 3)), [1, 2])
+    assert len(metrics.hit) == 0
+    assert np.isnan(metrics.means()["hit"]).tolist() == [True, True]
 
 
 def test_what_cannot_be_measured_is_refused():

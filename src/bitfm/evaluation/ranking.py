@@ -175,6 +175,11 @@ def rank_catalogue(
         denied = None if left_out is None else left_out[rows]
         positions, _ = index.search(some, max(ks), exclude=denied, n_jobs=n_jobs)
         found[rows, : positions.shape[1]] = positions
+    if found.max(initial=-1) >= wanted.shape[1]:
+        raise ValueError(
+            f"relevant: expected a column for each position of the index, got {wanted.shape[1]} columns, "
+            f"but position {found.max()} was found."
+        )
     return _metrics(found, relevant_items(wanted, left_out), wanted.shape[1], ks, several, names)
 
 

@@ -59,8 +59,9 @@ void auc(Team& team, std::span<const Real> scores, int64_t n_items, const ItemLi
             others.clear();
             bool numbers = true;
             for (size_t i = 0; i < width; ++i) {
-                numbers &= !std::isnan(row[i]);
-                if (kinds[i] != Kind::excluded) (kinds[i] == Kind::other ? others : wanted).push_back(row[i]);
+                const Real score = row[i];
+                numbers &= !std::isnan(score);
+                if (kinds[i] != Kind::excluded) (kinds[i] == Kind::other ? others : wanted).push_back(score);
             }
             require(numbers, "scores must not be NaN");
             const double pairs = static_cast<double>(wanted.size()) * static_cast<double>(others.size());

@@ -32,8 +32,15 @@ Groups group(const RatedItems& rated) {
     for (const int32_t user : rated.users) ++groups.start[static_cast<size_t>(user) + 1];
     for (size_t u = 0; u < n_users; ++u) groups.start[u + 1] += groups.start[u];
     std::vector<size_t> next(groups.start.begin(), groups.start.end() - 1);
-    for (size_t i = 0; i < rated.users.size(); ++i)
-        groups.items[next[static_cast<size_t>(rated.users[i])]++] = {rated.scores[i], std::exp2(rated.ratings[i]) - 1};
+    bool ratings_fit = true, scores_fit = true;  // of what was copied: the caller's arrays may change meanwhile
+    for (size_t i = 0; i < rated.users.size(); ++i) {
+        const double rating = rated.ratings[i], score = rated.scores[i];
+        ratings_fit &= std::isfinite(rating) && rating <= kMostRating;
+        scores_fit &= !std::isnan(score);
+        groups.items[next[static_cast<size_t>(rated.users[i])]++] = {score, std::exp2(rating) - 1};
+    }
+    require(ratings_fit, "ratings must be finite, and at most 1000");
+    require(scores_fit, "scores must not be NaN");
     return groups;
 }
 
@@ -69,11 +76,7 @@ void RatedItems::check() const {
             "one user, one rating and one score each are needed");
     require(n_users >= 0 && static_cast<size_t>(n_users) <= users.size(), "every user needs an item");
     const auto known = [&](int32_t user) { return user >= 0 && user < n_users; };
-    const auto usable = [](double rating) { return std::isfinite(rating) && rating <= kMostRating; };
     require(std::all_of(users.begin(), users.end(), known), "users must be numbered from 0");
-    require(std::all_of(ratings.begin(), ratings.end(), usable), "ratings must be finite, and at most 1000");
-    require(std::none_of(scores.begin(), scores.end(), [](double x) { return std::isnan(x); }),
-            "scores must not be NaN");
 }
 
 void ndcg(Team& team, const RatedItems& rated, std::span<const int64_t> ks, std::span<double> out) {

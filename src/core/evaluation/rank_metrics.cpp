@@ -56,11 +56,12 @@ void rank_metrics(Team& team, const FoundItems& found, const ItemLists& relevant
             const auto wanted = relevant.of(u);
             met.assign(wanted.size(), false);
             for (size_t rank = 0; rank < most; ++rank) {
-                if (items[rank] < -1 || items[rank] >= n_items)
+                const int64_t item = items[rank];
+                if (item < -1 || item >= n_items)
                     throw BadInput("found: items must be from 0 to " + std::to_string(n_items - 1) + ", or -1, got " +
-                                   std::to_string(items[rank]));
+                                   std::to_string(item));
                 Tally tally = after[rank];
-                if (is_hit(items[rank], u, wanted, met)) {
+                if (is_hit(item, u, wanted, met)) {
                     tally.hits += 1;
                     tally.precisions += tally.hits / static_cast<double>(rank + 1);
                     tally.gain += discounts[rank];
