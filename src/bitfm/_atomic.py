@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator
 from typing import BinaryIO
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "sync_folder"]
 
 
 @contextlib.contextmanager
@@ -43,10 +43,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno and error.filename in (None, temporary, target):
             error.filename = os.fspath(path)  # the name that the caller knows
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Put a folder's entries on the disk, where the file system can."""
     # Makes the rename survive a power cut. The file is complete under its name by now, and some file systems cannot
     # sync a folder: no reason to call the write failed.
     with contextlib.suppress(OSError):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bitfm import __version__
-from bitfm.cli import bench, demo, doctor
+from bitfm.cli import bench, data, demo, doctor
 from bitfm.cli._screen import error
 from bitfm.errors import BitfmError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(doctor.doctor)
 app.add_typer(bench.app, name="bench")
+app.add_typer(data.app, name="data")
 
 
 def _print_version(wanted: bool) -> None:

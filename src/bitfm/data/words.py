@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, texts: Iterable[str | None], y: Any = None) -> sp.csr_matrix:
         """Choose the words of the texts and return their weights: `fit`, then `transform`."""
-        strings = _strings(texts)  # an iterator has only one pass in it
+        strings = list(_strings(texts))  # an iterator has only one pass in it
         return self.fit(strings).transform(strings)
 
     def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
@@ -109,17 +109,16 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _strings(texts: Iterable[str | None]) -> list[str]:
+def _strings(texts: Iterable[str | None]) -> Iterator[str]:
+    """Yield one text at a time, so that those which come from a file need not be in memory together."""
     if isinstance(texts, str):
         raise ValueError("Words: expected a list of texts, got a single one; put it in a list.")
-    strings = []
     for place, text in enumerate(texts):
         if isinstance(text, str):
-            strings.append(text)
+            yield text
         elif text is None or (isinstance(text, float) and np.isnan(text)):
-            strings.append("")
+            yield ""
         else:
             raise ValueError(
                 f"Words: text {place} is of type {type(text).__name__}; give strings, and None where there is no text."
             )
-    return strings

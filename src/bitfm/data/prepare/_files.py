@@ -1,0 +1,57 @@
+"""Raw files: plain, compressed with gzip, or a member of a zip archive; and how far they have been read."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from bitfm.errors import DataFileError
+
+_BATCH_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """An open file, and the share of it that has been read."""
+
+    stream: IO[bytes]
+    done: Callable[[], float]
+
+
+@contextlib.contextmanager
+def open_raw(path: Path, member: str | None = None) -> Iterator[RawFile]:
+    """Open a file, compressed or not, or a member of a zip archive; damage to either is an error that names it."""
+    name = os.fspath(path) if member is None else f"{path}, {member}"
+    try:
+        if member is None:
+            with open(path, "rb") as file:
+                zipped = file.peek(2)[:2] == b"\x1f\x8b"
+                stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if zipped else file
+                yield RawFile(stream, _share(file.tell, os.fstat(file.fileno()).st_size))
+        else:
+            with zipfile.ZipFile(path) as archive, archive.open(member) as inside:
+                yield RawFile(inside, _share(inside.tell, archive.getinfo(member).file_size))
+    except EOFError:
+        raise DataFileError(f"{name}: the compressed data ends too early; get the whole file") from None
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
+        raise DataFileError(f"{name}: the compressed data is damaged ({error}); get the file again") from None
+
+
+def batches_of_lines(path: Path, member: str | None = None) -> Iterator[tuple[int, list[bytes], float]]:
+    """Yield a few megabytes of lines at a time: the number of the first, from 1, the lines, and the share read."""
+    first = 1
+    with open_raw(path, member) as file:
+        while lines := file.stream.readlines(_BATCH_BYTES):
+            yield first, lines, file.done()
+            first += len(lines)
+
+
+def _share(place: Callable[[], int], size: int) -> Callable[[], float]:
+    return lambda: min(1.0, place() / max(size, 1))
