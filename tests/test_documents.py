@@ -24,10 +24,11 @@ def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
 def test_every_public_name_is_documented_and_exported():
     import bitfm
     import bitfm.data
+    import bitfm.data.prepare
     import bitfm.evaluation
 
     api = (ROOT / "docs/api.md").read_text()
-    for module in (bitfm, bitfm.data, bitfm.evaluation):
+    for module in (bitfm, bitfm.data, bitfm.data.prepare, bitfm.evaluation):
         for name in module.__all__:
             assert hasattr(module, name)
             if name not in ("__version__", "Callback"):
