@@ -37,7 +37,7 @@ def column_names(path: Path, separator: str | None = None) -> list[str]:
 
         try:
             return list(pl.read_parquet_schema(path))
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise _not_parquet(path, error) from None
     with open_raw(path) as file:
         return _header(path, file.stream.readline(_LONGEST_ROW), _separator(path, separator))
@@ -67,7 +67,7 @@ def _parquet_frames(path: Path, columns: Sequence[str]) -> Iterator[Frame]:
             rows = table.slice(begin, _BATCH_ROWS).collect()
             end = begin + len(rows)
             yield Frame(rows, np.arange(begin, end) + 1, np.zeros(len(rows), bool), end / n)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _not_parquet(path, error) from None
 
 
@@ -144,7 +144,7 @@ def _header(path: Path, line: bytes, separator: str) -> list[str]:
     return next(csv.reader([text], delimiter=separator))
 
 
-def _not_parquet(path: Path, error: Exception) -> DataFileError:
+def _not_parquet(path: Path, error: BaseException) -> DataFileError:
     return DataFileError(f"{path} cannot be read as a Parquet file ({_first_line(error)}); get the whole file")
 
 
@@ -159,5 +159,5 @@ def _not_csv(path: Path, chunk: bytes, begin: int, error: Exception) -> DataFile
     )
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).split("\n", 1)[0].rstrip(".:")

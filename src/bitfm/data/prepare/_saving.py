@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -73,11 +74,12 @@ def load(folder: str | os.PathLike[str]) -> Prepared:
     """Read a folder; what is in it is checked, not trusted."""
     path = Path(folder)
     page = _read_page(path)
-    for name, size in page["files"].items():
-        found = (path / name).stat().st_size if (path / name).is_file() else None
-        if found != size:
-            state = "is missing" if found is None else f"has {found} bytes instead of {size}"
-            raise DataFileError(f"{path / name} {state}; prepare the data again")
+    for name, digest in page["files"].items():
+        if not (path / name).is_file():
+            raise DataFileError(f"{path / name} is missing; prepare the data again")
+        with open(path / name, "rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                raise DataFileError(f"{path / name} is not as it was written, cut or changed; prepare the data again")
     ratings = _table(path, "ratings")
     fields = {name: _field(path, name) for name in page["fields"]}
     words = fields.pop("words", None)
@@ -112,14 +114,14 @@ def _write(data: Prepared, folder: Path) -> None:
         "users": pl.DataFrame({"id": pl.Series(data.user_ids.tolist(), dtype=pl.String)}),
         "items": pl.DataFrame({"id": pl.Series(data.item_ids.tolist(), dtype=pl.String)}),
     }
-    sizes = {}
+    digests = {}
     for name, (matrix, names) in data.item_tables().items():
         if not _FIELD_NAME.fullmatch(name):
             raise ValueError(f"the field {name!r} cannot be saved; name it by letters, digits and underscores")
         tables[f"item-{name}"] = pl.DataFrame({"id": pl.Series(names.tolist(), dtype=pl.String)})
-        sizes[f"item-{name}.npz"] = _file(folder / f"item-{name}.npz", partial(_write_matrix, matrix))
+        digests[f"item-{name}.npz"] = _file(folder / f"item-{name}.npz", partial(_write_matrix, matrix))
     for name, table in tables.items():
-        sizes[f"{name}.parquet"] = _file(folder / f"{name}.parquet", table.write_parquet)
+        digests[f"{name}.parquet"] = _file(folder / f"{name}.parquet", table.write_parquet)
     from bitfm import __version__
 
     page = {
@@ -130,7 +132,7 @@ def _write(data: Prepared, folder: Path) -> None:
         "settings": data.settings,
         "steps": data.steps,
         "fields": list(data.item_tables()),
-        "files": sizes,
+        "files": digests,
     }
     _file(folder / _PAGE, lambda file: file.write((json.dumps(page, indent=2) + "\n").encode()))
 
@@ -139,13 +141,14 @@ def _write_matrix(matrix: sp.csr_matrix, file: IO[bytes]) -> None:
     sp.save_npz(file, matrix)
 
 
-def _file(path: Path, write: Callable[[IO[bytes]], object]) -> int:
-    """Write a file to the disk and return its size."""
-    with open(path, "xb") as file:
+def _file(path: Path, write: Callable[[IO[bytes]], object]) -> str:
+    """Write a file to the disk and return its SHA-256."""
+    with open(path, "x+b") as file:
         write(file)
         file.flush()
         os.fsync(file.fileno())
-        return os.fstat(file.fileno()).st_size
+        file.seek(0)
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_page(folder: Path) -> dict[str, Any]:
@@ -188,7 +191,7 @@ def _table(folder: Path, name: str) -> pl.DataFrame:
     path = folder / f"{name}.parquet"
     try:
         return pl.read_parquet(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).split("\n", 1)[0].rstrip(".:")
         raise DataFileError(f"{path} is damaged ({reason}); prepare the data again") from None
 
