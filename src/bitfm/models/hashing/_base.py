@@ -20,15 +20,17 @@ from bitfm.models._progress import Callback, Progress
 __all__ = ["IdCodes", "PackedCodes"]
 
 PackedCodes: TypeAlias = npt.NDArray[np.uint8]
-_FAINT = 1e-6  # share of the targets' size that codes may move a score by where they explain nothing
+_FAINT = 1e-4  # share of the targets' size that codes may move a score by where they explain nothing
+_SINGLE = np.finfo(np.float32)
+_PRECISION = 22  # bits of a score that are exact; float32 has 24
 
 
 class IdCodes(CodeModel, ABC):
     """A code for each user and each item, by their ids: ŷ = bias + slope · ⟨b_user, b_item⟩.
 
-    A subclass implements `_learn`. What it returns is stored as a model of codes for all features of X: the codes of
-    the ids have the gain √slope; other features, which such methods do not look at, have the gain 0, and no feature has
-    a weight. So prediction, search, pairs and files work as for `DiscreteFM`.
+    A subclass implements `_learn`. What it returns is stored as a model of codes for all features of X: the ids have
+    gains whose product is the slope; other features, which such methods do not look at, have the gain 0; and no feature
+    has a weight. So prediction, search, pairs and files work as for `DiscreteFM`, and a file opens as the same class.
     """
 
     verbose: int
@@ -76,10 +78,9 @@ class IdCodes(CodeModel, ABC):
         design: Any = make_design(ratings.blocks, ratings.blocks.dtype)
         products = _core.predict_codes(design, 0.0, nothing, codes, gains, True, thread_count(self.n_jobs))
         bias, slope = self._line(ratings.y, np.asarray(products, np.float64))
-        if not 0 < np.sqrt(slope) < np.finfo(np.float32).max:
-            raise ValueError(f"y is too large for gains in float32 (a slope of {slope:g}); scale the targets.")
-        gains *= np.float32(np.sqrt(slope))
-        self.codes_, self.gains_, self.weights_, self.bias_ = codes, gains, nothing, bias
+        self.bias_, user_gain, item_gain = _exact(bias, slope, self.bits)
+        gains[ratings.user_columns], gains[ratings.item_columns] = user_gain, item_gain
+        self.codes_, self.gains_, self.weights_ = codes, gains, nothing
         self.interactions_ = "cross"
 
     @property
@@ -99,7 +100,25 @@ class IdCodes(CodeModel, ABC):
         of_side = [field for field in self.fields_ if (field.block == item) == bool(side)]
         # What has no gain is not an id. So a model from a file knows its ids as well.
         spans = [slice(f.start, f.stop) for f in of_side if np.any(self.gains_[f.start : f.stop])]
+        if len(spans) != 1:
+            raise ValueError(f"{len(spans)} fields of a side have gains, but ids are one field; fit the model again.")
         return self.codes_[spans[0]]
+
+
+def _exact(bias: float, slope: float, bits: int) -> tuple[float, float, float]:
+    """Return the bias and the gains of users and items, rounded so that sums in single precision are exact.
+
+    Two pairs with the same inner product then have the same score to the last bit, wherever it is computed; else
+    rounding would decide their order. Both gains are about √slope, one of them a power of 2; bias and slope are
+    multiples of one unit, of which a score has no more than single precision can count.
+    """
+    unit = 2.0 ** (np.ceil(np.log2(abs(bias) + slope * bits)) - _PRECISION)
+    slope = max(np.rint(slope / unit), 1.0) * unit
+    user_gain = 2.0 ** np.rint(np.log2(slope) / 2)
+    item_gain = slope / user_gain
+    if not _SINGLE.tiny < min(user_gain, item_gain) <= max(user_gain, item_gain) < _SINGLE.max:
+        raise ValueError(f"y is too large or too small for gains in float32 (a slope of {slope:g}); scale it.")
+    return float(np.rint(bias / unit) * unit), float(user_gain), float(item_gain)
 
 
 def least_squares_line(y: Floats, products: Floats) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from bitfm.models.fm import FM
 
 __all__ = ["check_machine", "factors_of"]
 
-_RIDGE = 10.0  # the best of 1, 3, 10 and 30 on a part of the training ratings of Yelp and Amazon
+_RIDGE = 10.0  # chosen on a part of the training ratings of Yelp and Amazon
 _NO_WEIGHTS = 1e12  # penalty of the weights: what they held would be lost to the codes
 
 
