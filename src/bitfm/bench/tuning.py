@@ -16,7 +16,7 @@ from bitfm.bench.datasets import Split
 from bitfm.evaluation import rmse
 from bitfm.models import FM, BiasModel
 
-__all__ = ["Tuned", "tune_als", "tune_bias", "tune_sgd"]
+__all__ = ["Tuned", "tune_als", "tune_bias", "tune_libfm", "tune_sgd"]
 
 Settings = dict[str, Any]
 Trial = Callable[[Settings], tuple[float, Settings]]  # settings to validation RMSE, and what else it found
@@ -81,6 +81,14 @@ def tune_sgd(split: Split, seed: int = 0) -> Tuned:
     ]
     trial = _stopped_early(split.validation(seed=seed), fixed, most=40)
     return _search(trial, {"rank": 16, "fields": ()}, steps, lambda settings: FM(**settings, **fixed))
+
+
+def tune_libfm(split: Split, rank: int, fields: tuple[str, ...] = (), seed: int = 0) -> Tuned:
+    """Choose λ and the number of epochs of stochastic gradient descent at a rank and with fields that are given."""
+    fixed: Settings = {"solver": "sgd", "rank": rank, "random_state": seed}
+    steps: list[list[Settings]] = [[{"regularization": λ, "linear_regularization": λ} for λ in (0.02, 0.05, 0.1)]]
+    trial = _stopped_early(split.validation(seed=seed), fixed, most=30)
+    return _search(trial, {"fields": fields}, steps, lambda settings: FM(**settings, **fixed))
 
 
 def _grid(**values: Iterable[Any]) -> list[Settings]:

@@ -1,0 +1,91 @@
+"""Every method under one roof: how it is made for a split, a code length and a seed, and which fields it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bitfm.bench._measure import WITH_HISTORY
+from bitfm.bench.datasets import Split
+from bitfm.bench.tuning import tune_libfm
+from bitfm.models import (
+    BCCF,
+    DCF,
+    DCMF,
+    FM,
+    PPH,
+    BiasModel,
+    CollaborativeHashing,
+    DiscreteFM,
+    Popularity,
+    RandomProjection,
+    RandomScores,
+    RotatedRounding,
+    SignRounding,
+)
+
+__all__ = ["BITS", "METHODS", "Method"]
+
+BITS = (8, 16, 32, 64)
+Make = Callable[[Split, int, tuple[str, ...], int], Any]  # of a split, bits, fields and a seed
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to make a model.
+
+    Attributes
+    ----------
+    make : called with the split, the number of bits, the fields and a seed; returns a model that is not fitted
+    by_bits : bool
+        Whether there is one for each code length.
+    fields : tuple of str
+        What it is given beside ids: histories and raters are of the training ratings, so all sets have them.
+    takes_features : bool
+        Whether it is also run with the features of items, where there are any.
+    """
+
+    make: Make
+    by_bits: bool = True
+    fields: tuple[str, ...] = ()
+    takes_features: bool = False
+
+
+def _libfm(split: Split, bits: int, fields: tuple[str, ...], seed: int) -> FM:
+    model: FM = tune_libfm(split, bits, fields, seed).model
+    return model
+
+
+METHODS: dict[str, Method] = {
+    "random": Method(lambda split, bits, fields, seed: RandomScores(random_state=seed), by_bits=False),
+    "popularity": Method(lambda split, bits, fields, seed: Popularity(), by_bits=False),
+    "bias only": Method(lambda split, bits, fields, seed: BiasModel(), by_bits=False),
+    "FM, ALS": Method(
+        lambda split, bits, fields, seed: FM(early_stopping=True, interactions="cross", random_state=seed),
+        by_bits=False,
+        fields=WITH_HISTORY,
+    ),
+    "FM, Gibbs": Method(
+        lambda split, bits, fields, seed: FM(solver="gibbs", interactions="cross", random_state=seed),
+        by_bits=False,
+        fields=WITH_HISTORY,
+    ),
+    "FM, SGD": Method(_libfm, takes_features=True),
+    "random projection": Method(lambda split, bits, fields, seed: RandomProjection(bits, random_state=seed)),
+    "sign rounding": Method(lambda split, bits, fields, seed: SignRounding(bits, random_state=seed)),
+    "FM + ITQ": Method(lambda split, bits, fields, seed: RotatedRounding(bits, random_state=seed)),
+    "CH": Method(lambda split, bits, fields, seed: CollaborativeHashing(bits, random_state=seed)),
+    "PPH": Method(lambda split, bits, fields, seed: PPH(bits, random_state=seed)),
+    "BCCF": Method(lambda split, bits, fields, seed: BCCF(bits, random_state=seed)),
+    "DCF": Method(lambda split, bits, fields, seed: DCF(bits, random_state=seed)),
+    "DCMF": Method(
+        lambda split, bits, fields, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
+    ),
+    "DFM, paper": Method(
+        lambda split, bits, fields, seed: DiscreteFM(bits, objective="paper", random_state=seed), takes_features=True
+    ),
+    "DFM, anchored": Method(
+        lambda split, bits, fields, seed: DiscreteFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
+    ),
+}
