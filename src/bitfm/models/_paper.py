@@ -53,7 +53,6 @@ class PaperSettings:
     tol: float
     cross: bool
     linear: bool
-    seed: int
     threads: int
 
 
@@ -61,10 +60,15 @@ class PaperFit:
     """Alternates the B-, D- and w-subproblems of Eq. 4, after the relaxed problem, whose signs they start from."""
 
     def __init__(
-        self, blocks: Blocks, targets: Floats, settings: PaperSettings, pull: Pull, progress: Progress
+        self,
+        blocks: Blocks,
+        targets: Floats,
+        settings: PaperSettings,
+        pull: Pull,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> None:
-        self.settings, self.pull, self.progress = settings, pull, progress
-        self.rng = np.random.default_rng(settings.seed)
+        self.settings, self.pull, self.rng, self.progress = settings, pull, rng, progress
         self.dtype, self.n = blocks.dtype, blocks.n_features
         self.trainer: Any = make_trainer(blocks, targets, None, cross=settings.cross)
         self.ridge = np.full(len(blocks.fields), settings.alpha)

@@ -162,11 +162,11 @@ class DiscreteFM(CodeModel):
             check_choice("objective", self.objective, ("anchored", "paper"))
             self.interactions_ = self._resolve_interactions(blocks)
             seed = self._seed()
-            paper, anchored = self._paper_settings(seed), self._anchored_settings(seed)  # both checked, one used
+            paper, anchored = self._paper_settings(), self._anchored_settings(seed)  # both checked, one used
             pull = JointDelegate(check_real("beta", self.beta, high=1e12))
             progress = Progress(self.verbose, callback)
             if self.objective == "paper":
-                self._fit_paper(blocks, y, paper, pull, progress)
+                self._fit_paper(blocks, y, paper, pull, np.random.default_rng(seed), progress)
             else:
                 self._fit_anchored(blocks, y, anchored, progress)
             self.history_ = progress.history
@@ -180,12 +180,18 @@ class DiscreteFM(CodeModel):
         return "cross" if self.objective == "anchored" and len(blocks.blocks) > 1 else "all"
 
     def _fit_paper(
-        self, blocks: Blocks, y: Floats, settings: PaperSettings, pull: JointDelegate, progress: Progress
+        self,
+        blocks: Blocks,
+        y: Floats,
+        settings: PaperSettings,
+        pull: JointDelegate,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> None:
         if self.interactions_ == "all":
             blocks = split_one_hot(blocks)
         scale = TargetScale.of(y, settings.bits)
-        fit = PaperFit(blocks, scale.to_codes(y), settings, pull, progress)
+        fit = PaperFit(blocks, scale.to_codes(y), settings, pull, rng, progress)
         fit.run()
         self.codes_ = fit.codes
         self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
@@ -201,7 +207,7 @@ class DiscreteFM(CodeModel):
         self.codes_, self.gains_, weights, self.bias_ = AnchoredFit(blocks, y, settings, progress).run()
         self.weights_ = in_single_precision(weights)
 
-    def _paper_settings(self, seed: int) -> PaperSettings:
+    def _paper_settings(self) -> PaperSettings:
         return PaperSettings(
             bits=check_bits(self.bits),
             alpha=check_real("alpha", self.alpha),
@@ -212,7 +218,6 @@ class DiscreteFM(CodeModel):
             tol=check_real("tol", self.tol),
             cross=self.interactions_ == "cross",
             linear=self._has_linear_terms(),
-            seed=seed,
             threads=thread_count(self.n_jobs),
         )
 

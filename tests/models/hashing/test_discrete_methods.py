@@ -80,7 +80,14 @@ def test_no_bit_can_be_turned_for_the_better(model):
     """Of codes that have settled, with the delegates and what the features say as they are."""
     ratings = IdRatings.of(RICH, Y, "test")
     pull = model._pull(ratings)
-    fit = PaperFit(ratings.bare(), model._scale(Y).to_codes(Y), model._settings(), pull, Progress(0, None))
+    fit = PaperFit(
+        ratings.bare(),
+        model._scale(Y).to_codes(Y),
+        model._settings(),
+        pull,
+        np.random.default_rng(0),
+        Progress(0, None),
+    )
     fit.run()
     for _ in range(30):
         matrix = pull.matrix.copy()

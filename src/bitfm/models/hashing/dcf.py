@@ -109,9 +109,8 @@ class DCF(IdCodes):
     def _learn(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
     ) -> tuple[PackedCodes, PackedCodes]:
-        fit = PaperFit(
-            ratings.bare(), self._scale(ratings.y).to_codes(ratings.y), self._settings(), self._pull(ratings), progress
-        )
+        targets = self._scale(ratings.y).to_codes(ratings.y)
+        fit = PaperFit(ratings.bare(), targets, self._settings(), self._pull(ratings), rng, progress)
         fit.run()
         return fit.codes[: ratings.n_users], fit.codes[ratings.n_users :]
 
@@ -142,6 +141,5 @@ class DCF(IdCodes):
             tol=check_real("tol", self.tol),
             cross=True,
             linear=False,
-            seed=self._seed(),
             threads=thread_count(self.n_jobs),
         )
