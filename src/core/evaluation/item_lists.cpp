@@ -9,6 +9,7 @@
 namespace bitfm {
 
 void ItemLists::check(const char* name, int64_t n_users, int64_t n_items) const {
+    require(n_items >= 0, std::string(name) + ": the number of items must be from 0 up");
     if (start.empty()) return;
     require(static_cast<int64_t>(start.size()) == n_users + 1 && start.front() == 0 &&
                 start.back() == static_cast<int64_t>(item.size()) && std::is_sorted(start.begin(), start.end()),
