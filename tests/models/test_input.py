@@ -509,3 +509,9 @@ def test_any_small_matrix_is_fitted_alike_in_every_form(model, data):
     assert np.isfinite(expected).all()
     np.testing.assert_array_equal(attempt(sp.csc_matrix(matrix)), expected)
     np.testing.assert_array_equal(attempt(sp.coo_array(matrix)), expected)
+
+
+def test_sgd_that_leaves_the_numbers_in_its_last_step_says_so():
+    X = [[3e7, 0.0], [3e7, 1e-40]]
+    with pytest.raises(ValueError, match="diverged"), np.errstate(all="ignore"):
+        FM(rank=5, solver="sgd", n_iter=6, n_jobs=1).fit(X, [0, 1])

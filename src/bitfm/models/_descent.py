@@ -82,6 +82,9 @@ def descend(
         settled = s.solver == "als" and progress.settled(s.tol)
         if stop or settled or waited >= s.patience:
             break
+    if s.solver == "sgd":  # whose loss is that of each step's beginning
+        trainer.reset_reals(best.bias, best.weights, best.factors, s.threads)
+        _check(best, trainer.loss(s.threads), number, s)
     return best
 
 
