@@ -293,6 +293,14 @@ def score_pairs_by_records(
     cross: bool,
     n_threads: int,
 ) -> NDArray[np.float64]: ...
+def libfm_scores(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32],
+    bias: float,
+    weights: NDArray[np.float64],
+    factors: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
 def arrange_codes(
     codes: NDArray[np.uint8],
     gains: NDArray[np.float32],

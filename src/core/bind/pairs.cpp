@@ -1,6 +1,7 @@
 // Scores of pairs from tables of features.
 #include "bind/bind.hpp"
 #include "bind/design.hpp"
+#include "pairs/libfm_loop.hpp"
 #include "pairs/score_pairs.hpp"
 
 namespace bitfm {
@@ -82,6 +83,23 @@ void bind_for(nb::module_& m) {
 void bind_pairs(nb::module_& m) {
     bind_for<float>(m);
     bind_for<double>(m);
+    m.def(
+        "libfm_scores",
+        [](Array1<const int64_t> indptr, Array1<const int32_t> indices, Array1<const float> values, double bias,
+           Array1<const double> weights, Array2<const double> factors) {
+            require(factors.shape(1) == weights.size(), "factors must have a column for each weight");
+            require(indptr.size() > 0, "indptr must rise from 0 to the number of non-zeros");
+            std::vector<double> out(indptr.size() - 1);
+            {
+                nb::gil_scoped_release release;
+                Team team(1, poll_signals);  // as libFM
+                libfm_scores(team, {span_of(indptr), span_of(indices), span_of(values)}, bias, span_of(weights),
+                             span_of(factors), out);
+            }
+            return own_array(std::move(out));
+        },
+        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
+        nb::arg("weights").noconvert(), nb::arg("factors").noconvert());
 }
 
 }  // namespace bitfm
