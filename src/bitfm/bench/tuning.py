@@ -83,12 +83,12 @@ def tune_sgd(split: Split, seed: int = 0) -> Tuned:
     return _search(trial, {"rank": 16, "fields": ()}, steps, lambda settings: FM(**settings, **fixed))
 
 
-def tune_libfm(split: Split, rank: int, fields: tuple[str, ...] = (), seed: int = 0) -> Tuned:
-    """Choose λ and the number of epochs of stochastic gradient descent at a rank and with fields that are given."""
+def tune_libfm(split: Split, rank: int, seed: int = 0) -> Tuned:
+    """Choose λ and the number of epochs of stochastic gradient descent on ids alone, at a rank that is given."""
     fixed: Settings = {"solver": "sgd", "rank": rank, "random_state": seed}
     steps: list[list[Settings]] = [[{"regularization": λ, "linear_regularization": λ} for λ in (0.02, 0.05, 0.1)]]
     trial = _stopped_early(split.validation(seed=seed), fixed, most=30)
-    return _search(trial, {"fields": fields}, steps, lambda settings: FM(**settings, **fixed))
+    return _search(trial, {}, steps, lambda settings: FM(**settings, **fixed))
 
 
 def _grid(**values: Iterable[Any]) -> list[Settings]:

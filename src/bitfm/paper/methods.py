@@ -28,7 +28,7 @@ from bitfm.models import (
 __all__ = ["BITS", "METHODS", "Method"]
 
 BITS = (8, 16, 32, 64)
-Make = Callable[[Split, int, tuple[str, ...], int], Any]  # of a split, bits, fields and a seed
+Make = Callable[[Split, int, int], Any]  # of a split, bits and a seed
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Method:
 
     Attributes
     ----------
-    make : called with the split, the number of bits, the fields and a seed; returns a model that is not fitted
+    make : called with the split, the number of bits and a seed; returns a model that is not fitted
     by_bits : bool
         Whether there is one for each code length.
     fields : tuple of str
@@ -52,40 +52,39 @@ class Method:
     takes_features: bool = False
 
 
-def _libfm(split: Split, bits: int, fields: tuple[str, ...], seed: int) -> FM:
-    model: FM = tune_libfm(split, bits, fields, seed).model
+def _libfm(split: Split, bits: int, seed: int) -> FM:
+    """Choose λ and the number of epochs by ids; with features they are the same, which saves hours of epochs."""
+    model: FM = tune_libfm(split, bits, seed).model
     return model
 
 
 METHODS: dict[str, Method] = {
-    "random": Method(lambda split, bits, fields, seed: RandomScores(random_state=seed), by_bits=False),
-    "popularity": Method(lambda split, bits, fields, seed: Popularity(), by_bits=False),
-    "bias only": Method(lambda split, bits, fields, seed: BiasModel(), by_bits=False),
+    "random": Method(lambda split, bits, seed: RandomScores(random_state=seed), by_bits=False),
+    "popularity": Method(lambda split, bits, seed: Popularity(), by_bits=False),
+    "bias only": Method(lambda split, bits, seed: BiasModel(), by_bits=False),
     "FM, ALS": Method(
-        lambda split, bits, fields, seed: FM(early_stopping=True, interactions="cross", random_state=seed),
+        lambda split, bits, seed: FM(early_stopping=True, interactions="cross", random_state=seed),
         by_bits=False,
         fields=WITH_HISTORY,
     ),
     "FM, Gibbs": Method(
-        lambda split, bits, fields, seed: FM(solver="gibbs", interactions="cross", random_state=seed),
+        lambda split, bits, seed: FM(solver="gibbs", interactions="cross", random_state=seed),
         by_bits=False,
         fields=WITH_HISTORY,
     ),
     "FM, SGD": Method(_libfm, takes_features=True),
-    "random projection": Method(lambda split, bits, fields, seed: RandomProjection(bits, random_state=seed)),
-    "sign rounding": Method(lambda split, bits, fields, seed: SignRounding(bits, random_state=seed)),
-    "FM + ITQ": Method(lambda split, bits, fields, seed: RotatedRounding(bits, random_state=seed)),
-    "CH": Method(lambda split, bits, fields, seed: CollaborativeHashing(bits, random_state=seed)),
-    "PPH": Method(lambda split, bits, fields, seed: PPH(bits, random_state=seed)),
-    "BCCF": Method(lambda split, bits, fields, seed: BCCF(bits, random_state=seed)),
-    "DCF": Method(lambda split, bits, fields, seed: DCF(bits, random_state=seed)),
-    "DCMF": Method(
-        lambda split, bits, fields, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
-    ),
+    "random projection": Method(lambda split, bits, seed: RandomProjection(bits, random_state=seed)),
+    "sign rounding": Method(lambda split, bits, seed: SignRounding(bits, random_state=seed)),
+    "FM + ITQ": Method(lambda split, bits, seed: RotatedRounding(bits, random_state=seed)),
+    "CH": Method(lambda split, bits, seed: CollaborativeHashing(bits, random_state=seed)),
+    "PPH": Method(lambda split, bits, seed: PPH(bits, random_state=seed)),
+    "BCCF": Method(lambda split, bits, seed: BCCF(bits, random_state=seed)),
+    "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
+    "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
     "DFM, paper": Method(
-        lambda split, bits, fields, seed: DiscreteFM(bits, objective="paper", random_state=seed), takes_features=True
+        lambda split, bits, seed: DiscreteFM(bits, objective="paper", random_state=seed), takes_features=True
     ),
     "DFM, anchored": Method(
-        lambda split, bits, fields, seed: DiscreteFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
+        lambda split, bits, seed: DiscreteFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
     ),
 }
