@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bitfm._atomic import atomic_write
 
-__all__ = ["COLUMNS", "LINES", "MISSING", "STYLE", "TITLES", "available", "grid_of_panels", "save"]
+__all__ = ["COLUMNS", "LINES", "MISSING", "STYLE", "TITLES", "available", "grid_of_panels", "legend_below", "save"]
 
 MISSING = "matplotlib is not installed: pip install 'bitfm[plots]'"
 COLUMNS = 3
@@ -76,3 +77,9 @@ def grid_of_panels(
     for empty in cells[n:]:
         empty.set_axis_off()
     return figure, cells[:n]
+
+
+def legend_below(figure: Any, lines: Mapping[str, Any], columns: int) -> None:
+    """Put a legend, a line by its name, under all panels; the figure grows, the panels keep their size."""
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=columns, columnspacing=1.6)
+    figure.set_figheight(figure.get_figheight() + 0.22 * -(-len(lines) // columns) + 0.15)

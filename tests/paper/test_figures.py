@@ -2,6 +2,7 @@ import pytest
 
 import paper_rows
 from bitfm.paper import figures
+from bitfm.paper._small_figures import draw_settings, draw_times
 from bitfm.paper.figures import CURVES, draw_curves, write_figures
 from bitfm.paper.means import Means
 from bitfm.paper.names import BITS, LEVELS, WITH_BITS, WITH_FEATURES, WITH_IDS
@@ -57,3 +58,14 @@ def test_what_is_missing_has_no_panel_and_no_line(tmp_path):
     assert write_figures(zero, tmp_path) == ["figure-2"]
     time = [Measure("yelp", "FM; libFM loop", 8, 0, "TTC, ids", None, 8.0)]
     assert write_figures(time, tmp_path) == ["table-1"]
+
+
+def test_a_long_legend_leaves_the_panels_their_size():
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    rows = [row for row in paper_rows.whole() if row.dataset == "yelp" and row.bits in (None, 64)]
+    means = Means(row for row in rows if row.metric != "TTC, ids")
+    for figure in (draw_curves(means, WITH_IDS), draw_settings(means), draw_times(means)):
+        (axes,) = figure.axes
+        figure.draw_without_rendering()
+        inches = axes.get_position().height * figure.get_figheight()
+        assert 1.4 < inches < 2.5

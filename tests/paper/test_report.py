@@ -8,7 +8,7 @@ from bitfm import _plotting
 from bitfm.paper import figures, report
 from bitfm.paper.names import FEATURES, LEVELS, WITH_BITS
 from bitfm.paper.report import write_report
-from bitfm.paper.results import Measure
+from bitfm.paper.results import Measure, Results
 
 ABOUT = {"Command": "bitfm paper --quick", "Machine": "two cores & <some> memory"}
 VOID = {"meta", "br", "img"}
@@ -94,6 +94,13 @@ def test_a_run_cut_short_says_what_is_missing(tmp_path):
     (missing,) = re.findall(r"^Not run: random; .*$", markdown, re.MULTILINE)
     assert "DCF (64 bits)" in missing
     assert "DCMF (8, 16, 32, 64 bits)" in missing
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_what_was_timed_whole_is_no_sample_after_a_file_has_rounded_it(tmp_path):
+    Results(tmp_path / "results.csv").add(paper_rows.whole())
+    markdown, _ = written(Results(tmp_path / "results.csv"), tmp_path)
+    assert markdown.count("Timed on a sample and scaled: FM; libFM loop on 2,000,000 pairs. All others") == 4
 
 
 def test_pictures_are_part_of_the_page_and_their_names_do_not_clash(tmp_path):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bitfm._plotting import TITLES
 from bitfm.paper._claims_of_speed import LOOP, WAYS, ratios
 from bitfm.paper._document import Block, Heading, Table, Text
-from bitfm.paper.claim import NOT_RUN
+from bitfm.paper.claim import NOT_RUN, ratio
 from bitfm.paper.means import Means
 from bitfm.paper.names import BITS, LEVELS, PAPER_TTC, SIZES, WITH_BITS, WITH_IDS, is_main, plain
 
@@ -92,29 +92,28 @@ def _timed(means: Means, dataset: str, what: str) -> list[Block]:
     rows = [[f"{way}, s", *(_number(time, 3) for time in row)] for way, row in found.items()]
     for name, (slow, fast) in _RATIOS.items():
         known = ratios(means, dataset, what, slow, fast)
-        rows.append([name, *(f"{known[bits]:,.1f} ×" if bits in known else NOT_RUN for bits in BITS)])
+        rows.append([name, *(ratio(known[bits]) if bits in known else NOT_RUN for bits in BITS)])
     if what == "ids and words":
         libfm, dfm = PAPER_TTC[dataset]["libFM"], PAPER_TTC[dataset]["DFM"]
         rows.append(["the paper: libFM, s", *(f"{60 * minutes:,.0f}" for minutes in libfm)])
         rows.append(["the paper: DFM, s", *(f"{60 * minutes:,.0f}" for minutes in dfm)])
-        rows.append(["the paper: libFM : DFM", *(f"{a / b:.1f} ×" for a, b in zip(libfm, dfm, strict=True))])
+        rows.append(["the paper: libFM : DFM", *(ratio(a / b) for a, b in zip(libfm, dfm, strict=True))])
     return [Table(["Bits or factors", *map(str, BITS)], rows), Text(_sampled(means, dataset, what, ways))]
 
 
 def _sampled(means: Means, dataset: str, what: str, ways: Sequence[str]) -> str:
     users, items = SIZES[dataset]
-    parts = []
+    parts, known = [], 0
     for way in ways:
-        counts = [means.value(dataset, way, bits, f"pairs timed, {what}") for bits in BITS]
-        known = sorted({int(count) for count in counts if count is not None and count < users * items})
-        if known:
-            parts.append(f"{way} on {' to '.join(f'{count:,}' for count in dict.fromkeys((known[0], known[-1])))}")
-    if not parts:
-        return f"All {users * items:,} pairs of {users:,} users and {items:,} items."
-    return (
-        f"Scaled to all {users * items:,} pairs of {users:,} users and {items:,} items from a sample: "
-        f"{'; '.join(parts)} pairs. The others scored them all."
-    )
+        found = [means.value(dataset, way, bits, f"pairs timed, {what}") for bits in BITS]
+        counts = sorted({int(count) for count in found if count is not None})
+        known += bool(counts)
+        if counts and counts[0] < 0.999 * users * items:  # the file of results keeps six digits
+            parts.append(f"{way} on {' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))}")
+    text = f"{users * items:,} pairs of {users:,} users and {items:,} items."
+    if parts:
+        text += f" Timed on a sample and scaled: {'; '.join(parts)} pairs."
+    return text + (" All others were timed on all pairs." if parts and known == len(ways) > len(parts) else "")
 
 
 def _number(value: float | None, digits: int = 4) -> str:

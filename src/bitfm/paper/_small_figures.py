@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bitfm._plotting import LINES, STYLE, TITLES, grid_of_panels
+from bitfm._plotting import LINES, STYLE, TITLES, grid_of_panels, legend_below
 from bitfm.paper.means import Means
 from bitfm.paper.names import BITS, PAPER_TTC, WITH_IDS
 
@@ -38,7 +38,7 @@ def draw_settings(means: Means) -> Any:
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
-        figure, panels = grid_of_panels(len(shown), width=3.4, height=2.9)
+        figure, panels = grid_of_panels(len(shown), width=3.4, height=2.5)
         lines: dict[str, Any] = {}
         for axes, dataset in zip(panels, shown, strict=True):
             values = sorted({x for curve in found[dataset] for x in curve if x > 0})
@@ -55,7 +55,7 @@ def draw_settings(means: Means) -> Any:
             axes.set_title(TITLES[dataset])
             axes.set_xlabel("β, L2")
         panels[0].set_ylabel("NDCG@10, 64 bits")
-        figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=3)
+        legend_below(figure, lines, 3 if len(shown) > 1 else 1)
     return figure
 
 
@@ -96,7 +96,7 @@ def draw_times(means: Means) -> Any:
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
-        figure, panels = grid_of_panels(len(shown), columns=2, width=3.6, height=2.7, sharey=True)
+        figure, panels = grid_of_panels(len(shown), columns=2, width=3.6, height=2.4, sharey=True)
         lines: dict[str, Any] = {}
         for axes, (dataset, what) in zip(panels, shown, strict=True):
             for method, style in _TIMES.items():
@@ -109,13 +109,14 @@ def draw_times(means: Means) -> Any:
             axes.set_yscale("log")
             axes.minorticks_off()
             axes.set_xticks(BITS, [str(bits) for bits in BITS])
+            axes.set_xlim(BITS[0] / 1.15, BITS[-1] * 1.15)
             axes.set_title(f"{TITLES[dataset]}, {what}")
             axes.set_xlabel("bits or factors")
             axes.tick_params(labelleft=True)
         for axes in panels[::2]:
             axes.set_ylabel("seconds for all pairs")
         order = [name for name in (*_TIMES, *(f"{name}, as published" for name in _THEIRS)) if name in lines]
-        figure.legend([lines[name] for name in order], order, loc="outside lower center", ncols=3)
+        legend_below(figure, {name: lines[name] for name in order}, 3 if len(shown) > 1 else 1)
     return figure
 
 

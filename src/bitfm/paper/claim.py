@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["AS_FAST", "HALF", "NOT_RUN", "SMALL_LOSS", "Claim", "Finding", "Rule", "judged", "percent"]
+__all__ = ["AS_FAST", "HALF", "NOT_RUN", "SMALL_LOSS", "Claim", "Finding", "Rule", "judged", "percent", "ratio"]
 
 NOT_RUN = "not run"
 
@@ -107,7 +107,7 @@ class Claim:
         if value is None:
             return NOT_RUN
         if self.unit == "×":
-            return f"{value:,.2f} ×" if value < 100 else f"{value:,.0f} ×"
+            return ratio(value)
         return f"{value:.4f}" if self.unit == "NDCG" else percent(value, self.unit)
 
 
@@ -119,6 +119,15 @@ def percent(value: float, unit: str = "%") -> str:
     """
     text = f"{value:+.2f}".replace("-0.00", "+0.00")
     return f"{text.replace('-', '−')} {unit}"
+
+
+def ratio(value: float) -> str:
+    """Return how many times, with as many digits as mean something.
+
+    >>> ratio(17.514), ratio(1234.5)
+    ('17.51 ×', '1,234 ×')
+    """
+    return f"{value:,.{2 if value < 100 else 0}f} ×"
 
 
 def judged(

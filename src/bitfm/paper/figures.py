@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitfm._plotting import LINES, STYLE, TITLES, available, grid_of_panels, save
+from bitfm._plotting import LINES, STYLE, TITLES, available, grid_of_panels, legend_below, save
 from bitfm.paper._small_figures import draw_settings, draw_times
 from bitfm.paper.means import Means
 from bitfm.paper.names import BITS, FEATURES, WITH_FEATURES, WITH_IDS
@@ -34,7 +34,7 @@ CURVES: dict[str, dict[str, Any]] = {
     "popularity": {"color": "#909090", "linestyle": (0, (6, 1.5, 1, 1.5)), "linewidth": 0.9},
     "random": {"color": "#B0B0B0", "linestyle": (0, (1, 2.5)), "linewidth": 1.1},
 }
-_PALE = "the same colour: ids only"
+_PALE = "thin and pale: ids only"
 _IDS_ONLY: dict[str, Any] = {"marker": "", "linewidth": 0.9, "alpha": 0.55, "zorder": 2.2}
 
 
@@ -88,23 +88,24 @@ def draw_curves(means: Means, datasets: Sequence[str]) -> Any:
     from matplotlib.lines import Line2D
 
     with matplotlib.rc_context(STYLE):
-        figure, panels = grid_of_panels(len(shown) * len(lengths), columns=len(lengths), height=2.9, sharey="row")
+        columns = len(lengths)
+        width = max(2.75, 6.5 / columns)  # the legend needs its place even if there are few panels
+        figure, panels = grid_of_panels(len(shown) * columns, columns=columns, width=width, height=2.5, sharey="row")
         lines: dict[str, Any] = {}
         for place, axes in enumerate(panels):
-            dataset, bits = shown[place // len(lengths)], lengths[place % len(lengths)]
+            dataset, bits = shown[place // columns], lengths[place % columns]
             lines |= _panel(axes, means, dataset, bits)
             axes.set_title(f"{TITLES.get(dataset, dataset)}, {bits} bits")
             axes.set_xticks(range(1, 11))
             axes.set_xlim(0.6, 10.4)
-            if place % len(lengths) == 0:
+            if place % columns == 0:
                 axes.set_ylabel("NDCG@K")
-            if place // len(lengths) == len(shown) - 1:
+            if place // columns == len(shown) - 1:
                 axes.set_xlabel("K")
-        names = [name for name in CURVES if name in lines]
-        handles = [lines[name] for name in names]
+        legend = {name: lines[name] for name in CURVES if name in lines}
         if _PALE in lines:
-            names, handles = [*names, _PALE], [*handles, Line2D([], [], color="#444444", **_IDS_ONLY)]
-        figure.legend(handles, names, loc="outside lower center", ncols=min(6, 2 * len(lengths)), columnspacing=1.6)
+            legend[_PALE] = Line2D([], [], color="#444444", **_IDS_ONLY)
+        legend_below(figure, legend, 6 if columns == len(BITS) else 3)
     return figure
 
 

@@ -37,7 +37,7 @@ _DIFFERENT = (
      "real-valued machine. All of them stand in the tables."),
     ("libFM.", "FM by stochastic gradient descent, as in libFM, with as many factors as the codes have bits."),
     ("Times.", "The slow ways are timed on a sample of the pairs and scaled to all; the table says which. Machines "
-     "differ: compare ratios, not seconds."),
+     "differ: compare ratios, not seconds. Retrieval finds every user's best items and writes no matrix of scores."),
 )  # fmt: skip
 
 
