@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bitfm import __version__
-from bitfm.cli import bench, data, demo, doctor
+from bitfm.cli import bench, data, demo, doctor, paper
 from bitfm.cli._screen import error
 from bitfm.errors import BitfmError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(doctor.doctor)
+app.command()(paper.paper)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 

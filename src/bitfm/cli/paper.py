@@ -53,7 +53,17 @@ def paper(
         "paper", group=None, dataset=dataset, methods=methods, bits=bits, seed=seed or None, quick=quick
     )
     write_report(results, out, _about(command, seed, quick))
-    rows: list[dict[str, Any]] = [claim.row() for claim in check_claims(results)]
+    rows: list[dict[str, Any]] = [
+        {
+            "claim": claim.title,
+            "data set": it.dataset,
+            "paper": None if it.paper is None else claim.shown(it.paper),
+            "measured": claim.shown(it.measured),
+            "holds": it.verdict,
+        }
+        for claim in check_claims(results)
+        for it in claim.findings
+    ]
     show("What the paper says, and what was measured", rows, caption=command, as_json=as_json)
     if not as_json:
         console.print(f"\nWritten: {out / 'report.html'}, {out / 'report.md'}, {out / 'results.csv'} and figures.")
@@ -83,12 +93,12 @@ def _about(command: str, seed: int, quick: bool) -> dict[str, str]:
     from bitfm import _core
 
     about = {
-        "command": command,
-        "seed": str(seed),
-        "versions": f"bitfm {__version__}, Python {platform.python_version()}, NumPy {numpy.__version__}, "
+        "Command": f"`{command}`",
+        "Seed": str(seed),
+        "Versions": f"bitfm {__version__}, Python {platform.python_version()}, NumPy {numpy.__version__}, "
         f"SciPy {scipy.__version__}",
-        "machine": f"{platform.machine()}, instruction set {_core.isa()}",
+        "Machine": f"{platform.machine()}, instruction set {_core.isa()}",
     }
     if quick:
-        about["quick"] = "a first look: some of the users, two code lengths; the numbers are not those of the paper"
+        about["Quick"] = "a first look: some of the users, two code lengths; the numbers are not those of the paper"
     return about
