@@ -19,14 +19,15 @@ __all__ = ["testing_times"]
 
 
 class _Effort(NamedTuple):
-    non_zeros: int  # of the sampled pairs, at least
-    pairs: int  # from which on product and search are given a sample of the users
+    pairs: int  # of the sample, at least
+    non_zeros: int  # of all of them, at least
+    most_pairs: int  # of product and search, beyond which users are sampled there, too
     runs: int  # of each way, at least
     seconds: float  # of all its runs together, at least
 
 
-_FULL, _QUICK = _Effort(5_000_000, 2_000_000_000, 3, 0.5), _Effort(100_000, 2_000_000, 2, 0.0)
-_LONG = 2.0  # seconds, after which a way has had its runs, however few
+_FULL, _QUICK = _Effort(20_000, 2_000_000, 2_000_000_000, 5, 0.5), _Effort(500, 100_000, 2_000_000, 2, 0.0)
+_LONG = 4.0  # seconds, after which a way has had its runs, however few
 
 
 def testing_times(
@@ -50,23 +51,24 @@ def testing_times(
     ``"FM; libFM loop"``
         libFM's own loop over factors and non-zeros, in double precision, as plain as the original. A sample of pairs.
     ``"FM; float32 pairs"``
-        The fastest kernel for pairs of real vectors in single precision. It reads 64 numbers at a time, so fewer
+        bitfm's own kernel for pairs of real vectors, in single precision. It reads 64 numbers at a time, so fewer
         factors are filled up with zeros, and take as long as 64. It leaves out pairs within an item's features, which
         a machine of all pairs would have to add. The same sample.
     ``"FM; matrix product"``
         Vectors of users and items, worked out once, and all their products by BLAS, in blocks of users. Nothing is
         kept of the scores or chosen among them.
     ``"DFM, paper; pairs"``
-        The codes' kernel for pairs, with the model's one gain. The same sample.
+        The codes' kernel for pairs, with the model's one gain. It sums 64 bits at a time, so shorter codes take as long
+        as those of 64. The same sample.
     ``"DFM, paper; retrieval"``
         An exact search for the best ten items of each user, in an index of all.
 
     A sample is some users, drawn at random, each with all items in turn, as scoring the matrix would; its time is taken
     times users over those drawn. The other two ways include their preparation and are measured whole, unless there are
-    more than two billion pairs: then users are sampled, too. Times are processor time, so what else the machine does
-    meanwhile counts for little, each the best of several in turns. Except for that of retrieval none depends on the
-    values of the parameters. A search depends on how scores are spread: with ids it is the trained model's, with words
-    that of a model with random codes beside the trained ones.
+    more than two billion pairs: then users are sampled, too. Times are processor time, each the best of several in
+    turns; what else runs on the machine still takes its share of the caches, and of all ways libFM's loop needs them
+    most. Except for that of retrieval no time depends on the values of the parameters. A search depends on how scores
+    are spread: with ids as the trained model has them, with words as a model with random codes beside the trained ones.
 
     Parameters
     ----------
@@ -120,9 +122,10 @@ def testing_times(
 def _ways(features: RawFeatures, model: DiscreteFM, seed: int, effort: _Effort) -> dict[str, Way]:
     rng, n_items = np.random.default_rng(seed), features.n_items
     fm = random_fm(features, model.bits, seed)
-    a_user = n_items * (2 if features.words is None else 2 + WORDS_AN_ITEM)
-    pairs = features.pairs(_some_users(rng, features.n_users, -(-effort.non_zeros // a_user)))
-    users = _some_users(rng, features.n_users, effort.pairs // n_items)
+    a_pair = 2 if features.words is None else 2 + WORDS_AN_ITEM
+    n_pairs = max(effort.pairs, effort.non_zeros // a_pair)
+    pairs = features.pairs(_some_users(rng, features.n_users, -(-n_pairs // n_items)))
+    users = _some_users(rng, features.n_users, effort.most_pairs // n_items)
     return {
         "FM; libFM loop": by_libfm_loop(fm, pairs),
         "FM; float32 pairs": by_float32(fm, pairs),
