@@ -31,7 +31,7 @@ _CAPTIONS = {
 _DIFFERENT = (
     ("Ids only.", "The published splits of Yelp and Amazon carry ids and ratings, not the reviews. So all methods have "
      "ids only there, and DCMF has no content but what ids give. Other data with features stand in for the words."),
-    ("Hyper-parameters.", "They are chosen on a part of the training data, for every method alike. The paper takes "
+    ("Hyper-parameters.", "They are chosen on a part of the training data. The paper takes "
      "those of its rivals from another paper."),
     ("More methods.", "The paper shows neither the bias-only model nor a random order nor other solvers of the "
      "real-valued machine. All of them stand in the tables."),
