@@ -79,19 +79,19 @@ def test_one_command_makes_the_report_and_goes_on_where_it_stopped(data, tmp_pat
 
 
 def test_what_cannot_be_run_is_said_before_anything_is(data, tmp_path):
-    for words, message in (
-        (["--dataset", "netflix"], "no data set is called 'netflix'"),
-        (["--dataset", "douban"], "douban is not in"),
-        (["--methods", "SVD"], "no method is called 'SVD'"),
-        (["--bits", "12"], "multiple of 8"),
+    for settings, message in (
+        ({"datasets": ("netflix",)}, "no data set is called 'netflix'"),
+        ({"methods": ("SVD",)}, "no method is called 'SVD'"),
+        ({"bits": (12,)}, "multiple of 8"),
     ):
-        result = command("--data", data, "--out", tmp_path / "out", *words)
-        assert result.returncode == 1
-        assert message in result.stderr
-        assert not (tmp_path / "out" / "results.csv").exists()
-    empty = command("--data", tmp_path, "--out", tmp_path / "out")
-    assert empty.returncode == 1
-    assert "none of the data sets" in empty.stderr
+        with pytest.raises(ValueError, match=message):
+            Plan(data, **settings)
+    results = Results(tmp_path / "results.csv")
+    with pytest.raises(FileNotFoundError, match="douban is not in"):
+        run(Plan(data, ("yelp", "douban")), results, print)
+    with pytest.raises(FileNotFoundError, match="none of the data sets"):
+        run(Plan(tmp_path), results, print)
+    assert not results.path.exists()
 
 
 def test_data_is_found_by_either_folder(data):

@@ -21,12 +21,12 @@ _NUMBER = re.compile(r"([-+\d.,e]+( ± [\d.,]+)?)?")
 
 def error(message: str) -> None:
     """Print a message to standard error."""
-    _stderr.print(f"bitfm: {message}", style="red", highlight=False, markup=False)
+    _stderr.print(f"bitfm: {message}", style="red", highlight=False, markup=False, soft_wrap=True)
 
 
 def note(message: str) -> None:
     """Print a remark to standard error, so that standard output stays the result."""
-    _stderr.print(message, style="dim", highlight=False, markup=False)
+    _stderr.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as_json: bool = False) -> None:
