@@ -1,4 +1,4 @@
-"""How fast rankings are measured, next to scikit-learn: as many users and ratings as the paper has of Amazon to test."""
+"""How fast rankings are measured, next to scikit-learn: users and ratings as many as those of Amazon to test on."""
 
 from __future__ import annotations
 
