@@ -226,12 +226,16 @@ void sum_codes(const PairTable& table, const RowEntries& row, const RowEntries& 
 
 double sum_squares(const PairTable& table, const RowEntries& row) {
     const Features<0> features(table, row.first);
-    double sum = 0;
-    for (int64_t j = 0; j < row.n; ++j) {
-        const double amount = double(row.x[j] * features.scale(row.column[j]));
-        sum += amount * amount;
-    }
-    return sum * table.width;
+    double sum[4] = {};  // one would be waited for at each step
+    int64_t j = 0;
+    const auto add = [&](int64_t at, double& to) BITFM_INLINE_LAMBDA {
+        const auto amount = double(row.x[at] * features.scale(row.column[at]));
+        to += amount * amount;
+    };
+    for (; j + 4 <= row.n; j += 4)
+        for (int i = 0; i < 4; ++i) add(j + i, sum[i]);
+    for (; j < row.n; ++j) add(j, sum[0]);
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) * table.width;
 }
 
 // Eight numbers of a feature's vector, as they are kept.
