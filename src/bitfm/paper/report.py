@@ -31,8 +31,8 @@ _CAPTIONS = {
 _DIFFERENT = (
     ("Ids only.", "The published splits of Yelp and Amazon carry ids and ratings, not the reviews. DFM by the paper's "
      "objective, libFM and all other codes have ids only there. DCMF, whose content is missing, the machines by ALS "
-     "and Gibbs, and the anchored codes have histories and raters besides: what the training ratings tell of a user and "
-     "of an item. Other data with features stand in for the words."),
+     "and Gibbs, and the anchored codes have histories and raters besides: what the training ratings tell of a user "
+     "and of an item. Other data with features stand in for the words."),
     ("Hyper-parameters.", "libFM's penalty and epochs are chosen anew on a part of the training data. The others have "
      "their defaults, which were settled on such parts. The paper takes those of its rivals from another paper."),
     ("A teacher.", "The anchored codes learn from the Gibbs machine of the same run, the same at every length."),
