@@ -25,7 +25,7 @@ __all__ = ["Plan", "run"]
 _KS = tuple(range(1, 11))
 _STRENGTHS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)  # of figure 2: β, and λ of libFM
 _QUICK_STRENGTHS = (0.0, 1e-2, 1.0, 100.0)
-_QUICK_USERS, _QUICK_BITS = 1000, (8, 64)
+_QUICK_USERS, _QUICK_BITS = 600, (8, 64)
 
 
 @dataclass(frozen=True)
