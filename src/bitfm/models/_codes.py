@@ -115,8 +115,8 @@ class CodeModel(FeatureModel):
         mode : {"exact", "codes", "auto"}, default "exact"
             For items with several features, each of which is a vector. ``"codes"`` gives each a code of its own to find
             candidates by, which are then scored exactly: at a million items more than twice as fast for many queries
-            at once, six times for one, and a few of the best are missed. ``"auto"`` does so from 100,000 items on. Items with
-            a single feature are codes as they are, and every search of them is exact.
+            at once, six times for one, and a few of the best are missed. ``"auto"`` does so from 100,000 items on.
+            Items with a single feature are codes as they are, and every search of them is exact.
         bits : int, default 64
             Length of the row codes of ``mode="codes"``.
         rescore : int, default 50
