@@ -41,18 +41,22 @@ def paper(
     from bitfm.bench._results import command_line
     from bitfm.bench.datasets import need_data
     from bitfm.paper.claims import check_claims
+    from bitfm.paper.datasets import find_data
     from bitfm.paper.report import write_report
     from bitfm.paper.results import Results
     from bitfm.paper.run import Plan, run
 
     plan = Plan(need_data(data), tuple(dataset or ()), tuple(methods or ()), tuple(bits or ()), seed, quick)
+    find_data(plan.data)
     _same_settings(out, {"quick": quick, "seed": seed})
     results = Results(out / "results.csv")
-    run(plan, results, note)
     command = command_line(
         "paper", group=None, dataset=dataset, methods=methods, bits=bits, seed=seed or None, quick=quick
     )
-    write_report(results, out, _about(command, seed, quick))
+    try:
+        run(plan, results, note)
+    finally:  # what there is, also if a run ends before its time
+        write_report(results, out, _about(command, seed, quick))
     rows: list[dict[str, Any]] = [
         {
             "claim": claim.title,
@@ -72,6 +76,8 @@ def paper(
 def _same_settings(out: Path, settings: dict[str, Any]) -> None:
     """Keep runs apart whose numbers cannot stand side by side."""
     path = out / _SETTINGS
+    if (out / "results.csv").exists() and not path.exists():
+        raise ValueError(f"{out} has results of unknown settings: there is no {_SETTINGS} in it; give another --out")
     if path.exists():
         before = json.loads(path.read_text("utf-8"))
         if before != settings:

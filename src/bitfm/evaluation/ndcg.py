@@ -28,7 +28,8 @@ def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, 
     """Return the mean over users of NDCG@k with gain 2^relevance − 1 and discount log2(rank + 1).
 
     Ties are averaged: items with equal scores share the gain of the ranks they take, as scikit-learn's
-    ``ndcg_score`` does. Users whose ideal gain is 0 are left out.
+    ``ndcg_score`` does. Users whose ideal gain is not above 0, at
+    every k, are left out.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
     Parameters
     ----------
     found : array of int, users × n
-        The items found for each user, best first; -1 where there are no more, as `Index.search` has it. An item that
-        a user has twice is refused.
+        The items found for each user, best first; -1 where there are no more, as `Index.search` has it. A relevant
+        item that a user has twice is refused.
     relevant : sparse matrix, users × items
         The held-out items that should be found: every entry other than 0.
     k : int or several of them, default 10

@@ -19,7 +19,7 @@ def setting_claims(means: Means) -> list[Claim]:
     """Return what setting β or L2 to zero costs, in NDCG@10 at 64 bits."""
     return [
         _claim(means, "DFM without de-correlation, β = 0, against the best β", "DFM, paper", "beta", "β", _DFM),
-        _claim(means, "libFM without regularization, L2 = 0, against the best L2", "FM, SGD", "l2", "L2", _LIBFM),
+        _claim(means, "libFM without L2 of its factors against the best L2", "FM, SGD", "l2", "L2", _LIBFM),
     ]
 
 

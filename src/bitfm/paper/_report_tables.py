@@ -9,7 +9,7 @@ from bitfm.paper._claims_of_speed import LOOP, WAYS, ratios
 from bitfm.paper._document import Block, Heading, Table, Text
 from bitfm.paper.claim import NOT_RUN, ratio
 from bitfm.paper.means import Means
-from bitfm.paper.names import BITS, LEVELS, PAPER_TTC, SIZES, WITH_BITS, WITH_IDS, is_main, plain
+from bitfm.paper.names import BITS, LEVELS, PAPER_TTC, WITH_BITS, WITH_IDS, is_main, plain
 
 __all__ = ["scores", "settings", "times"]
 
@@ -51,7 +51,8 @@ def _score(means: Means, dataset: str, method: str, bits: int | None, best: floa
     low, high = (means.value(dataset, method, bits, f"NDCG {end}", 10) for end in ("low", "high"))
     interval = NOT_RUN if low is None or high is None else f"{low:.4f} to {high:.4f}"
     rmse, seconds = (means.value(dataset, method, bits, metric) for metric in ("RMSE", "seconds"))
-    return [method, str(bits or "–"), *cells, interval, _number(rmse), _number(seconds, 1)]
+    error = "–" if method in ("random", "popularity") else _number(rmse)  # whose scores are no ratings
+    return [method, str(bits or "–"), *cells, interval, error, _number(seconds, 1)]
 
 
 def _place(run: tuple[str, int | None]) -> tuple[int, str, int]:
@@ -93,7 +94,7 @@ def _timed(means: Means, dataset: str, what: str) -> list[Block]:
     for name, (slow, fast) in _RATIOS.items():
         known = ratios(means, dataset, what, slow, fast)
         rows.append([name, *(ratio(known[bits]) if bits in known else NOT_RUN for bits in BITS)])
-    if what == "ids and words":
+    if what == "ids and words" and means.scores_all_pairs(dataset, what):
         libfm, dfm = PAPER_TTC[dataset]["libFM"], PAPER_TTC[dataset]["DFM"]
         rows.append(["the paper: libFM, s", *(f"{60 * minutes:,.0f}" for minutes in libfm)])
         rows.append(["the paper: DFM, s", *(f"{60 * minutes:,.0f}" for minutes in dfm)])
@@ -102,15 +103,14 @@ def _timed(means: Means, dataset: str, what: str) -> list[Block]:
 
 
 def _sampled(means: Means, dataset: str, what: str, ways: Sequence[str]) -> str:
-    users, items = SIZES[dataset]
-    parts, known = [], 0
+    pairs, parts, known = means.pairs(dataset, what), [], 0
     for way in ways:
         found = [means.value(dataset, way, bits, f"pairs timed, {what}") for bits in BITS]
         counts = sorted({int(count) for count in found if count is not None})
         known += bool(counts)
-        if counts and counts[0] < 0.999 * users * items:  # the file of results keeps six digits
+        if counts and counts[0] < 0.999 * pairs:  # the file of results keeps six digits
             parts.append(f"{way} on {' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))}")
-    text = f"{users * items:,} pairs of {users:,} users and {items:,} items."
+    text = f"{pairs:,} pairs of users and items" + ("." if means.scores_all_pairs(dataset, what) else ", a sample.")
     if parts:
         text += f" Timed on a sample and scaled: {'; '.join(parts)} pairs."
     return text + (" All others were timed on all pairs." if parts and known == len(ways) > len(parts) else "")

@@ -102,7 +102,7 @@ def draw_times(means: Means) -> Any:
             for method, style in _TIMES.items():
                 if times := _times(means, dataset, method, what):
                     (lines[method],) = axes.plot(list(times), list(times.values()), **style)
-            if what == "ids and words":
+            if what == "ids and words" and means.scores_all_pairs(dataset, what):
                 for name, minutes in PAPER_TTC[dataset].items():
                     (lines[f"{name}, as published"],) = axes.plot(BITS, [60 * m for m in minutes], **_THEIRS[name])
             axes.set_xscale("log", base=2)

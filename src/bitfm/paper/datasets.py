@@ -23,20 +23,20 @@ FEATURES = {"ml-1m": ("words",), "douban": ("directors", "actors", "types")}  # 
 NAMES = (*IDS_ONLY, *FEATURES)
 
 _FILES = {
-    "yelp": "paper/train_yelp.mat",
-    "amazon": "paper/train_amazon.mat",
-    "ml-1m": "ml-1m/ml-1m.zip",
-    "douban": "douban-movie/douban.mat",
+    "yelp": ("paper/train_yelp.mat", "paper/test_yelp.mat"),
+    "amazon": ("paper/train_amazon.mat", "paper/test_amazon.mat"),
+    "ml-1m": ("ml-1m/ml-1m.zip", "ml-1m/movies_extrainfos.dat"),
+    "douban": ("douban-movie/douban.mat",),
 }
 
 
 def find_data(folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Return the folder of all data sets and which are there, given it or the paper's folder in it."""
     root = folder.resolve().parent if (folder / "train_yelp.mat").exists() else folder
-    found = tuple(name for name, file in _FILES.items() if (root / file).exists())
+    found = tuple(name for name, files in _FILES.items() if all((root / file).exists() for file in files))
     if not found:
-        wanted = ", ".join(_FILES.values())
-        raise FileNotFoundError(f"{folder} has none of the data sets; expected some of {wanted} in it")
+        wanted = "; ".join(" and ".join(files) for files in _FILES.values())
+        raise FileNotFoundError(f"{folder} has none of the data sets; expected in it one of {wanted}")
     return root, found
 
 
@@ -93,7 +93,7 @@ class _Plots(MovieLens):
     def texts(self, bad: BadLines) -> Iterator[TextBatch]:
         """Read the plots: the field before the last, which is a poster's address."""
         assert self.text_path is not None
-        lines = [line.split("::") for line in self.text_path.read_text("utf-8").splitlines()]
+        lines = [line.split("::") for line in self.text_path.read_text("utf-8").split("\n") if line]
         yield TextBatch([line[0] for line in lines], [line[-2] for line in lines], done=1.0)
 
 

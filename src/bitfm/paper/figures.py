@@ -34,7 +34,7 @@ CURVES: dict[str, dict[str, Any]] = {
     "popularity": {"color": "#909090", "linestyle": (0, (6, 1.5, 1, 1.5)), "linewidth": 0.9},
     "random": {"color": "#B0B0B0", "linestyle": (0, (1, 2.5)), "linewidth": 1.1},
 }
-_PALE = "thin and pale: ids only"
+_PALE = "thin and pale: without features of items"
 _IDS_ONLY: dict[str, Any] = {"marker": "", "linewidth": 0.9, "alpha": 0.55, "zorder": 2.2}
 
 

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable
 
+from bitfm.paper.names import SIZES
 from bitfm.paper.results import Measure
 
 __all__ = ["Means"]
@@ -60,6 +61,15 @@ class Means:
             if (d, b, metric, k) == (dataset, bits, "NDCG", 10) and m.startswith(begin):
                 found[float(m.removeprefix(begin))] = mean
         return {x: found[x] for x in sorted(found)}
+
+    def pairs(self, dataset: str, what: str) -> int:
+        """Return how many pairs of users and items Table 1 is about: all of the paper's, unless the rows say less."""
+        found = {int(m) for (d, *_, metric, _), m in self._means.items() if (d, metric) == (dataset, f"pairs, {what}")}
+        return min(found, default=math.prod(SIZES[dataset]))
+
+    def scores_all_pairs(self, dataset: str, what: str) -> bool:
+        """Whether these are the paper's, and its times may stand beside ours."""
+        return self.pairs(dataset, what) >= 0.999 * math.prod(SIZES[dataset])  # the file keeps six digits
 
     def runs(self, dataset: str) -> list[tuple[str, int | None]]:
         """Return the methods of a data set that have an NDCG, with their bits, in the order of the rows."""

@@ -82,7 +82,7 @@ class _Bench:
     plan: Plan
     split: Split
     _blocks: dict[tuple[str, tuple[str, ...]], Blocks] = field(default_factory=dict)
-    _teachers: dict[tuple[str, ...], FM] = field(default_factory=dict)
+    _teachers: dict[tuple[str, ...], tuple[FM, float]] = field(default_factory=dict)
 
     def blocks(self, part: str, fields: tuple[str, ...]) -> Blocks:
         key = part, fields
@@ -93,19 +93,21 @@ class _Bench:
     def fit(self, model: Any, fields: tuple[str, ...]) -> Any:
         return model.fit(self.blocks("train", fields), self.split.train[2])
 
-    def teacher(self, fields: tuple[str, ...]) -> FM:
-        """Return the Bayesian machine: fitted once, it teaches codes of every length."""
+    def timed_fit(self, model: Any, fields: tuple[str, ...]) -> tuple[Any, float]:
+        begin = time.perf_counter()
+        return self.fit(model, fields), time.perf_counter() - begin
+
+    def teacher(self, fields: tuple[str, ...]) -> tuple[FM, float]:
+        """Return the Bayesian machine and the seconds of its fit: fitted once, it teaches codes of every length."""
         if fields not in self._teachers:
             machine = METHODS["FM, Gibbs"].make(self.split, 0, self.plan.seed)
-            self._teachers[fields] = self.fit(machine, fields)
+            self._teachers[fields] = self.timed_fit(machine, fields)
         return self._teachers[fields]
 
-    def measured(self, label: str, bits: int | None, model: Any, fields: tuple[str, ...]) -> list[Measure]:
-        """Fit a model, unless it is, and score the test part."""
-        begin = time.perf_counter()
-        if not hasattr(model, "fields_"):
-            self.fit(model, fields)
-        seconds = time.perf_counter() - begin
+    def measured(
+        self, label: str, bits: int | None, model: Any, fields: tuple[str, ...], seconds: float
+    ) -> list[Measure]:
+        """Score the test part by a fitted model."""
         users, _, truth = self.split.test
         scores = model.predict(self.blocks("test", fields))
         each = ndcg_per_user(users, truth, scores, _KS)
@@ -121,6 +123,10 @@ class _Bench:
             measure("RMSE", None, rmse(truth, scores)),
             measure("seconds", None, seconds),
         ]
+
+    def fitted_and_measured(self, label: str, bits: int | None, model: Any, fields: tuple[str, ...]) -> list[Measure]:
+        fitted, seconds = self.timed_fit(model, fields)
+        return self.measured(label, bits, fitted, fields, seconds)
 
 
 @dataclass(frozen=True)
@@ -193,12 +199,12 @@ def _fit(
 ) -> Callable[[_Bench], list[Measure]]:
     def work(bench: _Bench) -> list[Measure]:
         if label == "FM, Gibbs":
-            model: Any = bench.teacher(fields)
-        else:
-            model = method.make(bench.split, bits or 0, bench.plan.seed)
-            if label == "DFM, anchored":
-                model.set_params(teacher=bench.teacher(fields))
-        return bench.measured(variant, bits, model, fields)
+            machine, seconds = bench.teacher(fields)
+            return bench.measured(variant, bits, machine, fields, seconds)
+        model = method.make(bench.split, bits or 0, bench.plan.seed)
+        if label == "DFM, anchored":
+            model.set_params(teacher=bench.teacher(fields)[0])
+        return bench.fitted_and_measured(variant, bits, model, fields)
 
     return work
 
@@ -214,7 +220,7 @@ def _strengths(plan: Plan) -> Iterator[_Job]:
             variant = f"{label}; {name}={strength:g}"
 
             def work(bench: _Bench, variant: str = variant, make: Any = make, x: float = strength) -> list[Measure]:
-                return bench.measured(variant, bits, make(x, bench.plan.seed), ())
+                return bench.fitted_and_measured(variant, bits, make(x, bench.plan.seed), ())
 
             yield _Job(variant, bits, "NDCG", work)
 

@@ -56,18 +56,18 @@ def save(data: Prepared, folder: str | os.PathLike[str]) -> None:
     try:
         _write(data, new)
         sync_folder(new)
-        if path.is_dir():  # a folder cannot be replaced in one step: step aside, and back if the other fails
-            path.rename(old)
         try:
+            if path.is_dir():  # a folder cannot be replaced in one step: step aside, and back if the other fails
+                path.rename(old)
             new.rename(path)
         except BaseException:
             if old.exists():
                 old.rename(path)
             raise
         sync_folder(path.parent)
+        shutil.rmtree(old, ignore_errors=True)  # only now: until then it may be all there is
     finally:
-        for leftover in (new, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def load(folder: str | os.PathLike[str]) -> Prepared:

@@ -125,9 +125,13 @@ class MovieLens(Source):
         with open_raw(path, member) as file:
             return file.stream.read().decode(encoding, errors="replace")
 
+    def _lines(self, name: str) -> list[str]:
+        # Not splitlines, for which a byte of a letter may be the end of a line, too.
+        return [line.rstrip("\r") for line in self._text(name, "latin-1").split("\n")]
+
 
 def _of_dat(movies: MovieLens) -> dict[str, list[str]]:
-    lines = (line.split("::") for line in movies._text("movies.dat", "latin-1").splitlines())
+    lines = (line.split("::") for line in movies._lines("movies.dat"))
     return {line[0]: _listed(line[-1]) for line in lines if len(line) == 3}
 
 
@@ -139,9 +143,9 @@ def _of_csv(movies: MovieLens) -> dict[str, list[str]]:
 def _of_flags(movies: MovieLens) -> dict[str, list[str]]:
     names: dict[int, str] = {}
     if "u.genre" in movies._places():
-        lines = (line.rpartition("|") for line in movies._text("u.genre", "latin-1").splitlines())
+        lines = (line.rpartition("|") for line in movies._lines("u.genre"))
         names = {int(number): name for name, _, number in lines if number.isdigit()}
-    rows = (line.split("|") for line in movies._text("u.item", "latin-1").splitlines())
+    rows = (line.split("|") for line in movies._lines("u.item"))
     return {
         row[0]: [names.get(i, str(i)) for i, flag in enumerate(row[_FLAGS_BEGIN:]) if flag == "1"]
         for row in rows

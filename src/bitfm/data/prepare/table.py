@@ -39,7 +39,7 @@ class RatingTable(Source):
     text : str, optional
         The column of what the user wrote about the item.
     time : str, optional
-        The column of times: seconds since 1970, or dates as in ISO 8601.
+        The column of times: seconds since 1970, or dates as 2018-07-13 20:15:00.
     separator : str, optional
         What is between columns. By default a tab if the name ends in ``.tsv``, else a comma.
 
@@ -140,7 +140,7 @@ def _no_times(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
 
 def _times(column: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return times in seconds, and where a value is none."""
-    if column.dtype.is_temporal():
+    if str(column.dtype).startswith("Date"):  # a date, with or without a time; a time alone is no moment
         return column.dt.epoch("s").fill_null(NO_TIME).to_numpy(), np.zeros(len(column), bool)
     times, wrong = _no_times(len(column))
     for place, value in enumerate(column.to_list()):
