@@ -161,8 +161,8 @@ def _counted(claims: Sequence[Claim]) -> str:
     return (
         f"Of {len(verdicts)} findings, a claim of the paper on a data set each, {yes} hold, {no} do not, and {unknown} "
         "were not run. A difference holds if its sign is the paper's and its size at least half of the paper's; a loss "
-        "that the paper calls small, if it is at most one and a half times the paper's. The rule of each claim, and the "
-        "numbers behind it, stand at the end."
+        "that the paper calls small, if it is at most one and a half times the paper's. The rule of each claim, and "
+        "the numbers behind it, stand at the end."
     )
 
 

@@ -63,12 +63,13 @@ def testing_times(
     ``"DFM, paper; retrieval"``
         An exact search for the best ten items of each user, in an index of all.
 
-    A sample is some users, drawn at random, each with all items in turn, as scoring the matrix would; its time is taken
-    times users over those drawn. The other two ways include their preparation and are measured whole, unless there are
-    more than two billion pairs: then users are sampled, too. Times are processor time, each the best of several in
-    turns, or of one that takes long; what else runs on the machine still takes its share of the caches, and of all ways
-    libFM's loop needs them most. Except for that of retrieval no time depends on the values of the parameters. A search depends on how scores
-    are spread: with ids as the trained model has them, with words as a model with random codes beside the trained ones.
+    A sample is some users, drawn at random, each with all items in turn, as scoring the matrix would; its time is
+    taken times users over those drawn. The other two ways include their preparation and are measured whole, unless
+    there are more than two billion pairs: then users are sampled, too. Times are processor time, each the best of
+    several in turns, or of one that takes long; what else runs on the machine still takes its share of the caches,
+    and of all ways libFM's loop needs them most. Except for that of retrieval no time depends on the values of the
+    parameters. A search depends on how scores are spread: with ids as the trained model has them, with words as a
+    model with random codes beside the trained ones.
 
     Parameters
     ----------
