@@ -235,3 +235,10 @@ def test_a_number_in_the_wrong_place_is_refused(tmp_path):
             prepare(source, **settings)
     with pytest.raises(TypeError, match=r"source is of type str; give a Source such as YelpReviews\(path\)"):
         prepare("review.json")
+
+
+def test_a_letter_whose_bytes_look_like_the_end_of_a_line_ends_none(tmp_path):
+    (tmp_path / "ratings.dat").write_text("1::31::5::978300760\n2::31::3::978300761\n")
+    (tmp_path / "movies.dat").write_bytes("31::Å b (1995)::Drama\r\n32::Heat (1995)::Crime\r\n".encode())
+    data = prepare(MovieLens(tmp_path), min_ratings=1)
+    assert list(data.item_field_names["genres"]) == ["Drama"]

@@ -84,11 +84,11 @@ def test_consistently_better_means_at_every_length(lowest, holds):
 def test_zero_is_compared_with_the_best_setting():
     values = {"0": 0.72, "0.0001": 0.75, "1": 0.8, "100": 0.6}
     rows = [ndcg(f"FM, SGD; l2={x}", value) for x, value in values.items()]
-    it = found(rows, "libFM without regularization, L2 = 0, against the best L2")
+    it = found(rows, "libFM without L2 of its factors against the best L2")
     assert it.measured == pytest.approx(-10)
     assert it.holds
     assert "0.8000 at 1." in it.why
-    assert found(rows[1:], "libFM without regularization, L2 = 0, against the best L2").measured is None
+    assert found(rows[1:], "libFM without L2 of its factors against the best L2").measured is None
     best = [ndcg("DFM, paper; beta=0", 0.8), ndcg("DFM, paper; beta=1", 0.7)]
     it = found(best, "DFM without de-correlation, β = 0, against the best β")
     assert (it.measured, it.holds) == (0, False)

@@ -59,6 +59,7 @@ def test_one_command_makes_the_report_and_goes_on_where_it_stopped(data, tmp_pat
     assert {row.k for row in rows if row.metric == "NDCG" and row.method == "DCF"} == set(range(1, 11))
     assert all(0 < row.value < 1 for row in rows if row.metric == "NDCG")
     assert {"TTC, ids", "TTC, ids and words"} <= {row.metric for row in rows}
+    assert all(row.value > 0 for row in rows if row.metric == "seconds")
     assert "beta=0.01" in {row.method.partition("; ")[2] for row in rows}
     for name in ("report.md", "report.html"):
         assert "bias only" in (out / name).read_text()
@@ -147,3 +148,31 @@ def test_methods_can_be_chosen(data, tmp_path):
     assert {row.method for row in results} == {"popularity"}
     assert set(FAST) < set(METHODS)
     shutil.rmtree(tmp_path)
+
+
+def test_a_teacher_is_fitted_once_and_its_seconds_are_its_own(data, tmp_path):
+    results = Results(tmp_path / "results.csv")
+    run(Plan(data, ("yelp",), ("FM, Gibbs", "DFM, anchored"), (8,), quick=True), results, lambda line: None)
+    seconds = {row.method: row.value for row in results if row.metric == "seconds"}
+    assert set(seconds) == {"FM, Gibbs", "DFM, anchored"}
+    assert min(seconds.values()) > 0.001
+
+
+def test_a_run_that_fails_leaves_a_report_of_what_there_is(data, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from bitfm.cli.main import app
+    from bitfm.paper import run as runner
+
+    def fail(*args, **settings):
+        raise ValueError("sgd diverged")
+
+    monkeypatch.setattr(runner, "testing_times", fail)
+    out = tmp_path / "out"
+    words = ["paper", "--data", data, "--out", out, "--quick", "--bits", "8", "--methods", "DFM, paper"]
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert "diverged" in str(done.exception)
+    assert "DFM, paper" in (out / "report.md").read_text()
+    (out / "settings.json").unlink()
+    again = CliRunner().invoke(app, [str(word) for word in words])
+    assert "unknown settings" in str(again.exception)

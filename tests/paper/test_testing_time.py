@@ -96,11 +96,13 @@ def test_pairs_are_user_by_user_and_words_are_as_tf_idf():
 @pytest.mark.parametrize("variant", ["ids", "ids and words"])
 def test_a_time_and_a_number_of_pairs_for_each_way(model, variant):
     measures = testing_time.testing_times("tiny", N_USERS, N_ITEMS, model, 4, words="words" in variant, quick=True)
-    assert [m.method for m in measures] == [method for method in METHODS for _ in range(2)]
+    assert [m.method for m in measures] == [method for method in METHODS for _ in range(3)]
     assert {(m.dataset, m.bits, m.seed, m.k) for m in measures} == {("tiny", 16, 4, None)}
-    assert [m.metric for m in measures] == [f"TTC, {variant}", f"pairs timed, {variant}"] * len(METHODS)
+    metrics = [f"TTC, {variant}", f"pairs timed, {variant}", f"pairs, {variant}"]
+    assert [m.metric for m in measures] == metrics * len(METHODS)
+    assert all(m.value == N_USERS * N_ITEMS for m in measures[2::3])
     assert all(m.value > 0 for m in measures)
-    assert [m.value for m in measures[1::2]] == [(25 if "words" in variant else 30) * N_ITEMS] * 2 + [
+    assert [m.value for m in measures[1::3]] == [(25 if "words" in variant else 30) * N_ITEMS] * 2 + [
         N_USERS * N_ITEMS,
         (25 if "words" in variant else 30) * N_ITEMS,
         N_USERS * N_ITEMS,
