@@ -20,11 +20,11 @@ _MOST_PULL = 1e12
 
 
 class DCF(IdCodes):
-    """Discrete collaborative filtering of Zhang et al. (SIGIR 2016), Eq. 6.
+    """Discrete collaborative filtering of Zhang et al. (SIGIR 2016), with soft balance and decorrelation.
 
     min Σ (s − ⟨b_i, d_j⟩)² − 2α tr(BᵀX) − 2β tr(DᵀY) over codes b, d ∈ {±1}^k and balanced, decorrelated X and Y, with
     scaled ratings s. Bits are learned by discrete coordinate descent, from the signs of the relaxed problem
-    (section 4.4 there). It is a `DiscreteFM` of ids with ``objective="paper"`` and ``linear=False``,
+    (its initialisation). It is a `DiscreteFM` of ids with ``objective="paper"`` and ``linear=False``,
     but for a delegate a side.
 
     Parameters

@@ -16,12 +16,12 @@ __all__ = ["DCMF"]
 
 
 class DCMF(DCF):
-    """Discrete content-aware matrix factorization of Lian et al. (KDD 2017), Eq. 4, with its squared loss.
+    """Discrete content-aware matrix factorization of Lian et al. (KDD 2017), with its squared loss.
 
     That of `DCF`, and codes tied to linear projections of features: + λ₁ ‖B − XU‖² + λ₂ ‖D − YV‖² + γ₁ ‖U‖² + γ₂ ‖V‖².
     U and V follow the codes by conjugate gradients, and in the relaxed problem that gives the codes to start from
-    (section 4.3 there) the real factors. The scores are those of the codes of users and items: features shape the codes
-    and are not scored themselves. A side without fields beside its ids is as in `DCF`.
+    (its initialisation) the real factors. The scores are those of the codes of users and items: features shape the
+    codes and are not scored themselves. A side without fields beside its ids is as in `DCF`.
 
     Parameters
     ----------
