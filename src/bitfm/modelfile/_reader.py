@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.errors import ModelFileError
+from bitfm.errors import ModelFileError, NewerModelFileError
 from bitfm.modelfile._layout import (
     ALIGNMENT,
     DTYPES,
@@ -188,7 +188,7 @@ def _check_metadata(path: str | os.PathLike[str], metadata: object) -> dict[str,
     if not isinstance(version, str) or not re.fullmatch("[1-9][0-9]{0,8}", version):
         raise _DamageError(f"its format version is {short(version)}")
     if int(version) > FORMAT_VERSION:
-        raise ModelFileError(
+        raise NewerModelFileError(
             f"{os.fspath(path)} has format version {version}, "
             f"this bitfm reads versions up to {FORMAT_VERSION}; upgrade bitfm to open it."
         )
