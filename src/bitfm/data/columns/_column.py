@@ -1,0 +1,173 @@
+"""What kinds of column and fitted columns have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bitfm.errors import ModelFileError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["FittedColumn", "Kind"]
+
+
+@dataclass(frozen=True)
+class Kind(ABC):
+    """How a column becomes features; see the classes that derive from it.
+
+    Examples
+    --------
+    >>> from bitfm.data import kind_of
+    >>> isinstance(kind_of("category"), Kind)
+    True
+    """
+
+    called: ClassVar[str]  # as a user declares it
+
+    @abstractmethod
+    def fit(self, name: str, values: pl.Series) -> FittedColumn:
+        """Learn the features of a column from its values.
+
+        Parameters
+        ----------
+        name : str
+            What the column is called.
+        values : polars.Series
+            Of any type.
+        """
+
+    @abstractmethod
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+        """Return a fitted column of what it saved.
+
+        Parameters
+        ----------
+        name : str
+            What the column is called.
+        state : mapping
+            Of `FittedColumn.state`, without what says the name and the kind.
+        tensors : mapping
+            Of `FittedColumn.tensors`.
+
+        Raises
+        ------
+        ModelFileError
+            If they are not what such a column saves.
+        """
+
+
+class FittedColumn(ABC):
+    """A column whose features are known: its kind's ``fit`` makes it.
+
+    Attributes
+    ----------
+    name : str
+        What the column is called.
+    kind : Kind
+        As declared or inferred.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from bitfm.data import Category
+    >>> column = Category().fit("country", pl.Series(["es", "us", None, "es"]))
+    >>> column.width, column.label(0), column.facts()
+    (2, 'es', '2 categories')
+    >>> column.transform(pl.Series(["us", "atlantis", None])).toarray()
+    array([[0., 1.],
+           [0., 0.],
+           [0., 0.]], dtype=float32)
+    """
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        self.name = name
+        self.kind = kind
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of features; 0 if the column tells nothing."""
+
+    @abstractmethod
+    def transform(self, values: pl.Series) -> sp.csr_matrix:
+        """Return one row a value, float32; empty where the value is missing or was never seen.
+
+        Parameters
+        ----------
+        values : polars.Series
+            Of any type, whatever the type was when the column was fitted.
+        """
+
+    @abstractmethod
+    def label(self, feature: int) -> str:
+        """Return what a feature stands for, for people to read."""
+
+    @abstractmethod
+    def facts(self) -> str:
+        """Return in a few words what the features are."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what is not in `tensors`, as JSON can hold it."""
+        return {"kind": self.kind.called, "settings": asdict(self.kind), "name": self.name}
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that a model file keeps."""
+        return {}
+
+
+def one_a_row(columns: NDArray[np.int32], width: int) -> sp.csr_matrix:
+    """Return a 1 a row, in the column given; a row whose column is negative is empty."""
+    known = columns >= 0
+    indptr = np.zeros(len(columns) + 1, np.int32)
+    np.cumsum(known, out=indptr[1:])
+    indices = columns[known]
+    return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(columns), width))
+
+
+def empty_rows(n_rows: int, width: int) -> sp.csr_matrix:
+    """Return a table without entries."""
+    return one_a_row(np.full(n_rows, -1, np.int32), width)
+
+
+def damage(name: str, what: str) -> ModelFileError:
+    """Return the error that says what is wrong with a column of a model file."""
+    return ModelFileError(f"The column {name!r} of the model is damaged: {what}; save the model again.")
+
+
+def whole(name: str, state: Mapping[str, Any], key: str) -> int:
+    """Return a whole number from 0 up of a state."""
+    value = state.get(key)
+    if type(value) is not int or value < 0:
+        raise damage(name, f"{key} is {value!r}, expected a whole number from 0 up")
+    return value
+
+
+def exactly(name: str, what: str, given: Mapping[str, Any], expected: set[str]) -> None:
+    """Refuse a mapping that lacks a key or has one too many."""
+    if set(given) != expected:
+        raise damage(name, f"its {what} are {sorted(map(str, given))}, expected {sorted(expected)}")
+
+
+def reals(name: str, tensors: Mapping[str, NDArray[Any]], key: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return finite float64 numbers of the tensors; -1 in the shape stands for any length."""
+    array = tensors[key]
+    fits = len(array.shape) == len(shape) and all(
+        want in (-1, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.float64 or not fits or not np.isfinite(array).all():
+        raise damage(name, f"{key} is {array.dtype} of shape {array.shape} or not finite, expected float64 of {shape}")
+    return array
+
+
+def check_count(kind: str, name: str, value: Any) -> None:
+    """Refuse a setting that is not a whole number from 1 up."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{kind}: {name} must be a whole number from 1 up, got {value!r}.")

@@ -1,0 +1,64 @@
+"""One of several values: a country, a genre, a weekday."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bitfm.data.columns._casting import as_words
+from bitfm.data.columns._categories import Categories, FittedCategories
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, one_a_row
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Category"]
+
+
+@dataclass(frozen=True)
+class Category(Kind):
+    """One of several values a row, such as a country or a weekday: a feature for each.
+
+    Up to 10,000 distinct values are all kept. Of more than these, a value that occurs once is left out, since it tells
+    nothing about other rows. Whole numbers, whole floats and their strings are the same: 25, 25.0 and "25".
+
+    Parameters
+    ----------
+    max_categories : int, default 1,000,000
+        Of more, the most frequent are kept.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> column = Category().fit("age", pl.Series([25, 18, None, 25]))
+    >>> [column.label(feature) for feature in range(column.width)]
+    ['18', '25']
+    >>> column.transform(pl.Series(["25", "99"])).toarray()
+    array([[0., 1.],
+           [0., 0.]], dtype=float32)
+    """
+
+    called: ClassVar[str] = "category"
+    max_categories: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_count("Category", "max_categories", self.max_categories)
+
+    def fit(self, name: str, values: pl.Series) -> FittedColumn:
+        """Choose the categories."""
+        return _FittedCategory(name, self, Categories.of(as_words(values), self.max_categories))
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        return _FittedCategory(name, self, Categories.restored(name, state, tensors))
+
+
+class _FittedCategory(FittedCategories):
+    """A value of 1 in the category's feature."""
+
+    def transform(self, values: pl.Series) -> sp.csr_matrix:
+        return one_a_row(self.categories.known.numbers(as_words(values)), self.width)

@@ -1,0 +1,135 @@
+"""Dates and times by their parts."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bitfm.data.columns._bins import Bins
+from bitfm.data.columns._column import FittedColumn, Kind, damage, exactly
+from bitfm.data.columns._times import as_times
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["DateParts"]
+
+_SIZES = {"year": None, "month": 12, "weekday": 7, "hour": 24}  # as many years as there are
+_SINGLE_YEARS = 32  # of more different years, ranges of years
+_YEAR_BINS = 10
+
+
+@dataclass(frozen=True)
+class DateParts(Kind):
+    """Dates and times by year, month, weekday and hour: a feature for each year, each month and so on.
+
+    Taken are dates, times, strings as ISO 8601 writes them, and seconds since 1970. A year after the last one counts
+    as the last. More than 32 years become ranges that hold about equally many rows.
+
+    Parameters
+    ----------
+    parts : tuple of "year", "month", "weekday", "hour", optional
+        By default those that differ between rows; so dates have no hour.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> column = DateParts().fit("released", pl.Series(["1995-03-01", "1995-04-01", None]))
+    >>> column.width, column.facts()
+    (19, 'month, weekday')
+    >>> table = column.transform(pl.Series(["2001-03-05 20:15:00"]))
+    >>> [column.label(feature) for feature in table.indices]
+    ['month March', 'weekday Monday']
+    """
+
+    called: ClassVar[str] = "date"
+    parts: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.parts is None:
+            return
+        known = isinstance(self.parts, tuple | list) and all(part in list(_SIZES) for part in self.parts)
+        if not known or not self.parts or len(set(self.parts)) < len(self.parts):
+            raise ValueError(f"DateParts: parts must be some of {', '.join(_SIZES)}, got {self.parts!r}.")
+        object.__setattr__(self, "parts", tuple(self.parts))  # JSON has lists only
+
+    def fit(self, name: str, values: pl.Series) -> FittedColumn:
+        """Choose the parts, and take the years."""
+        times = as_times(values).drop_nulls()
+        if self.parts is None:
+            parts = tuple(part for part in _SIZES if len(np.unique(_codes(times, part))) > 1)
+        else:
+            parts = tuple(part for part in _SIZES if part in self.parts)
+        years = _codes(times, "year") if "year" in parts else np.zeros(0)
+        return _FittedDates(name, self, parts, Bins.of(years, _YEAR_BINS, _SINGLE_YEARS))
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        exactly(name, "facts", state, {"parts"})
+        exactly(name, "tensors", tensors, {"lows", "highs"})
+        parts = state["parts"]
+        if not isinstance(parts, list) or parts != [part for part in _SIZES if part in parts]:
+            raise damage(name, f"its parts are {parts!r}, expected some of {', '.join(_SIZES)}")
+        if self.parts is not None and set(parts) != set(self.parts):
+            raise damage(name, f"its parts are {parts!r}, expected {self.parts!r}")
+        years = Bins.restored(name, tensors)
+        if len(years) and "year" not in parts:
+            raise damage(name, "it has years, but they are none of its parts")
+        return _FittedDates(name, self, tuple(parts), years)
+
+
+class _FittedDates(FittedColumn):
+    """A value of 1 in the feature of each part."""
+
+    def __init__(self, name: str, kind: DateParts, parts: tuple[str, ...], years: Bins) -> None:
+        super().__init__(name, kind)
+        self._parts = parts
+        self._years = years
+        sizes = [_SIZES[part] or len(years) for part in parts]
+        self._starts = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
+
+    @property
+    def width(self) -> int:
+        return self._starts[-1]
+
+    def transform(self, values: pl.Series) -> sp.csr_matrix:
+        times = as_times(values)
+        columns = np.full((len(times), len(self._parts)), -1, np.int32)
+        present = times.is_not_null().to_numpy()
+        for i, part in enumerate(self._parts):
+            codes = _codes(times.drop_nulls(), part)
+            columns[present, i] = self._years.find(codes) if part == "year" else codes
+        known = columns >= 0
+        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int32)
+        indices = (columns + np.array(self._starts[:-1], np.int32))[known]
+        return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(times), self.width))
+
+    def label(self, feature: int) -> str:
+        number = int(np.searchsorted(self._starts, feature, side="right")) - 1
+        part, code = self._parts[number], feature - self._starts[number]
+        if part == "year":
+            return f"year {self._years.label(code)}"
+        names = {"month": calendar.month_name[1:], "weekday": list(calendar.day_name)}.get(part)
+        return f"{part} {names[code] if names else code}"
+
+    def facts(self) -> str:
+        return ", ".join(self._parts) if self.width else "no two different dates"
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {"parts": list(self._parts)}
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        return self._years.tensors()
+
+
+def _codes(times: pl.Series, part: str) -> NDArray[np.float64]:
+    """Return the year, or the month, the weekday or the hour counted from 0."""
+    numbers = {"year": times.dt.year, "month": times.dt.month, "weekday": times.dt.weekday, "hour": times.dt.hour}
+    first = 1 if part in ("month", "weekday") else 0
+    return numbers[part]().to_numpy().astype(np.float64) - first

@@ -1,0 +1,153 @@
+"""Quantities: a price, an age, a year."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bitfm.data.columns._bins import Bins
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, one_a_row, reals
+from bitfm.data.columns._numbers import as_numbers
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Number"]
+
+_FARTHEST = 4.0  # spreads from the mean; beyond, a number counts as this far
+
+
+@dataclass(frozen=True)
+class Number(Kind):
+    """A quantity, such as a price or a year.
+
+    Strings of numbers count, too: "4.99", "$4.99" and "1,299". A value that is no number is missing.
+
+    Parameters
+    ----------
+    scale : "bins" or "standard", default "bins"
+        ``"bins"``: a feature for each of several ranges that hold about equally many rows. The first and the last
+        go on for ever. ``"standard"``: one feature, the distance from the mean in standard deviations, at most 4.
+    bins : int, default 10
+        How many ranges there are, at most. Where there are no more different numbers than this, each has its own.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> years = pl.Series([1990, 1991, 1995, 1996, None, 1999, 2004])
+    >>> column = Number(bins=3).fit("year", years)
+    >>> [column.label(feature) for feature in range(column.width)]
+    ['1990 to 1991', '1995 to 1996', '1999 to 2004']
+    >>> column.transform(pl.Series([1980, 1996, None])).toarray()
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 0.]], dtype=float32)
+    >>> Number(scale="standard").fit("price", pl.Series([1.0, 3.0])).transform(pl.Series(["$4.00"])).toarray()
+    array([[2.]], dtype=float32)
+    """
+
+    called: ClassVar[str] = "number"
+    scale: Literal["bins", "standard"] = "bins"
+    bins: int = 10
+
+    def __post_init__(self) -> None:
+        if self.scale not in ("bins", "standard"):
+            raise ValueError(f"Number: scale must be 'bins' or 'standard', got {self.scale!r}.")
+        check_count("Number", "bins", self.bins)
+
+    def fit(self, name: str, values: pl.Series) -> FittedColumn:
+        """Choose the bins, or take the mean and the spread."""
+        numbers = as_numbers(values)
+        numbers = numbers[~np.isnan(numbers)]
+        if self.scale == "bins":
+            return _FittedBins(name, self, Bins.of(numbers, self.bins, self.bins))
+        return _FittedStandard(name, self, *_mean_and_spread(numbers))
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        exactly(name, "facts", state, set())
+        if self.scale == "bins":
+            exactly(name, "tensors", tensors, {"lows", "highs"})
+            return _FittedBins(name, self, Bins.restored(name, tensors))
+        exactly(name, "tensors", tensors, {"mean", "spread"})
+        mean, spread = (float(reals(name, tensors, key, ())) for key in ("mean", "spread"))
+        if spread < 0:
+            raise damage(name, f"its spread is {spread}")
+        return _FittedStandard(name, self, mean, spread)
+
+
+class _FittedBins(FittedColumn):
+    """A value of 1 in the bin's feature."""
+
+    def __init__(self, name: str, kind: Number, bins: Bins) -> None:
+        super().__init__(name, kind)
+        self._bins = bins
+
+    @property
+    def width(self) -> int:
+        return len(self._bins)
+
+    def transform(self, values: pl.Series) -> sp.csr_matrix:
+        return one_a_row(self._bins.find(as_numbers(values)), self.width)
+
+    def label(self, feature: int) -> str:
+        return self._bins.label(feature)
+
+    def facts(self) -> str:
+        if not self.width:
+            return "no numbers"
+        if (self._bins.lows == self._bins.highs).all():
+            return f"{self.width} numbers" if self.width > 1 else "1 number"
+        return f"{self.width} bins of equal counts"
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        return self._bins.tensors()
+
+
+class _FittedStandard(FittedColumn):
+    """The distance from the mean in spreads; no feature where all numbers are the same."""
+
+    def __init__(self, name: str, kind: Number, mean: float, spread: float) -> None:
+        super().__init__(name, kind)
+        self._mean = mean
+        self._spread = spread
+
+    @property
+    def width(self) -> int:
+        return int(self._spread > 0)
+
+    def transform(self, values: pl.Series) -> sp.csr_matrix:
+        numbers = as_numbers(values)
+        if not self.width:
+            return empty_rows(len(numbers), 0)
+        with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
+            distance = np.clip((numbers - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
+        table = one_a_row(np.where(np.isnan(distance), -1, 0).astype(np.int32), 1)
+        table.data = distance[~np.isnan(distance)].astype(np.float32)
+        table.eliminate_zeros()
+        return table
+
+    def label(self, feature: int) -> str:
+        return "value"
+
+    def facts(self) -> str:
+        if not self.width:
+            return "no two different numbers"
+        return f"standardised: mean {self._mean:.3g}, spread {self._spread:.3g}"
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        return {"mean": np.array(self._mean, np.float64), "spread": np.array(self._spread, np.float64)}
+
+
+def _mean_and_spread(numbers: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean and the standard deviation, 0 where there are no two different numbers."""
+    if not len(numbers) or numbers.min() == numbers.max():
+        return (float(numbers[0]) if len(numbers) else 0.0), 0.0
+    largest = np.abs(numbers).max()
+    scaled = numbers / largest  # squares of the largest numbers would overflow
+    return float(scaled.mean() * largest), float(scaled.std() * largest)

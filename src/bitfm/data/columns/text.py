@@ -1,0 +1,109 @@
+"""Prose: titles, descriptions, reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from bitfm.data.columns._casting import as_words
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, reals
+from bitfm.data.vocabulary import Vocabulary
+from bitfm.data.words import Words
+from bitfm.errors import ModelFileError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Text"]
+
+_FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
+
+
+@dataclass(frozen=True)
+class Text(Kind):
+    """Prose, such as titles or descriptions: a feature for each of the words that weigh most, see `Words`.
+
+    A word that occurs in a single text is left out, unless there are fewer than 100 texts.
+
+    Parameters
+    ----------
+    max_words : int, default 8000
+        How many words to keep, at most.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> column = Text(max_words=2).fit("plot", pl.Series(["A dragon guards gold.", "Gold, and more gold!", None]))
+    >>> [column.label(feature) for feature in range(column.width)]
+    ['dragon', 'gold']
+    >>> column.transform(pl.Series(["All that gold", None])).toarray()
+    array([[0., 1.],
+           [0., 0.]], dtype=float32)
+    """
+
+    called: ClassVar[str] = "text"
+    max_words: int = 8000
+
+    def __post_init__(self) -> None:
+        check_count("Text", "max_words", self.max_words)
+
+    def fit(self, name: str, values: pl.Series) -> FittedColumn:
+        """Choose the words."""
+        texts = as_words(values).drop_nulls().to_list()
+        words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
+        try:
+            words.fit(texts)
+        except ValueError:  # scikit-learn's way to say that no word is left
+            return _FittedText(name, self, None)
+        return _FittedText(name, self, words)
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        exactly(name, "facts", state, set())
+        exactly(name, "tensors", tensors, {"bytes", "offsets", "sorted", "idf"})
+        idf = reals(name, tensors, "idf", (-1,))
+        try:
+            known = Vocabulary.from_tensors({key: tensors[key] for key in ("bytes", "offsets", "sorted")})
+        except ModelFileError as error:
+            raise damage(name, str(error).rstrip(".").removesuffix("; save the model again")) from None
+        words = known.take(np.arange(len(known))).to_list()
+        if len(words) != len(idf) or len(set(words)) != len(words) or (idf <= 0).any():
+            raise damage(name, f"it has {len(idf)} weights for {len(set(words))} different words")
+        return _FittedText(name, self, Words.restored(words, idf) if words else None)
+
+
+class _FittedText(FittedColumn):
+    """Rows of unit length of TF-IDF weights."""
+
+    def __init__(self, name: str, kind: Text, words: Words | None) -> None:
+        super().__init__(name, kind)
+        self._words = words  # None: no word was left
+
+    @property
+    def width(self) -> int:
+        return 0 if self._words is None else len(self._words.words_)
+
+    def transform(self, values: pl.Series) -> sp.csr_matrix:
+        if self._words is None or not len(values):
+            return empty_rows(len(values), self.width)
+        table = self._words.transform(as_words(values).to_list())
+        table.sort_indices()
+        return table
+
+    def label(self, feature: int) -> str:
+        return str(self._words.words_[feature]) if self._words is not None else ""
+
+    def facts(self) -> str:
+        return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        import polars as pl
+
+        words = [] if self._words is None else self._words.words_.tolist()
+        idf = np.zeros(0) if self._words is None else np.asarray(self._words.idf_, np.float64)
+        return Vocabulary.of(pl.Series(words, dtype=pl.String)).tensors() | {"idf": idf}
