@@ -2,20 +2,48 @@
 
 from bitfm.data.blocks import Block, Blocks, FieldSpan
 from bitfm.data.bookshop import Bookshop, Truth, make_bookshop
+from bitfm.data.columns import (
+    Category,
+    DateParts,
+    FittedColumn,
+    Ignored,
+    Inferred,
+    Kind,
+    MultiCategory,
+    Number,
+    Text,
+    infer_kind,
+    kind_of,
+)
 from bitfm.data.history import history, raters
 from bitfm.data.libfm import read_libfm, write_libfm
+from bitfm.data.tables import read_table
+from bitfm.data.vocabulary import Vocabulary
 from bitfm.data.words import Words
 
 __all__ = [
     "Block",
     "Blocks",
     "Bookshop",
+    "Category",
+    "DateParts",
     "FieldSpan",
+    "FittedColumn",
+    "Ignored",
+    "Inferred",
+    "Kind",
+    "MultiCategory",
+    "Number",
+    "Text",
     "Truth",
+    "Vocabulary",
     "Words",
     "history",
+    "infer_kind",
+    "kind_of",
     "make_bookshop",
     "raters",
     "read_libfm",
+    "read_table",
     "write_libfm",
 ]

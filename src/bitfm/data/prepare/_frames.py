@@ -32,13 +32,13 @@ class Frame(NamedTuple):
 
 def column_names(path: Path, separator: str | None = None) -> list[str]:
     """Return the names of a file's columns."""
-    if _is_parquet(path):
+    if is_parquet(path):
         import polars as pl
 
         try:
             return list(pl.read_parquet_schema(path))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise _not_parquet(path, error) from None
+            raise not_parquet(path, error) from None
     with open_raw(path) as file:
         return _header(path, file.stream.readline(_LONGEST_ROW), _separator(path, separator))
 
@@ -49,9 +49,20 @@ def frames(path: Path, columns: Sequence[str], separator: str | None = None) -> 
     for name in columns:
         if name not in names:
             raise DataFileError(f"{path} has no column {name!r}; there are {', '.join(map(repr, names))}")
-    if _is_parquet(path):
+    if is_parquet(path):
         return _parquet_frames(path, columns)
     return _csv_frames(path, {name: names.index(name) for name in columns}, len(names), _separator(path, separator))
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file begins as Parquet files do, or is called one."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1" or path.suffix.lower() == ".parquet"
+
+
+def not_parquet(path: Path | str, error: BaseException) -> DataFileError:
+    """Return the error to raise where Polars cannot read a Parquet file."""
+    return DataFileError(f"{path} cannot be read as a Parquet file ({_first_line(error)}); get the whole file")
 
 
 def _parquet_frames(path: Path, columns: Sequence[str]) -> Iterator[Frame]:
@@ -68,7 +79,7 @@ def _parquet_frames(path: Path, columns: Sequence[str]) -> Iterator[Frame]:
             end = begin + len(rows)
             yield Frame(rows, np.arange(begin, end) + 1, np.zeros(len(rows), bool), end / n)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _not_parquet(path, error) from None
+        raise not_parquet(path, error) from None
 
 
 def _csv_frames(path: Path, places: dict[str, int], n_columns: int, separator: str) -> Iterator[Frame]:
@@ -121,11 +132,6 @@ def _end_of_last_row(text: bytes) -> int:
     return 0
 
 
-def _is_parquet(path: Path) -> bool:
-    with open(path, "rb") as file:
-        return file.read(4) == b"PAR1" or path.suffix.lower() == ".parquet"
-
-
 def _separator(path: Path, separator: str | None) -> str:
     if separator is None:
         return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
@@ -142,10 +148,6 @@ def _header(path: Path, line: bytes, separator: str) -> list[str]:
     if not text or "\0" in text:
         raise DataFileError(f"{path}: expected a first line of column names in UTF-8; is it a CSV or Parquet file?")
     return next(csv.reader([text], delimiter=separator))
-
-
-def _not_parquet(path: Path, error: BaseException) -> DataFileError:
-    return DataFileError(f"{path} cannot be read as a Parquet file ({_first_line(error)}); get the whole file")
 
 
 def _not_csv(path: Path, chunk: bytes, begin: int, error: Exception) -> DataFileError:

@@ -1,0 +1,117 @@
+"""A file of any of the usual formats as a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bitfm.data.tables._content import STANDARD_INPUT, read_content
+from bitfm.data.tables._json import read_json
+from bitfm.data.tables._libfm import read_libfm_fields
+from bitfm.data.tables._matlab import is_matlab, read_matlab
+from bitfm.data.tables._separated import read_separated
+from bitfm.errors import DataFileError, EmptyTableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_JSON = (".json", ".jsonl", ".ndjson")
+
+
+def read_table(
+    source: str | os.PathLike[str], *, columns: Sequence[str] | None = None, separator: str | None = None
+) -> pl.DataFrame:
+    r"""Read a table from a file.
+
+    The format follows from the name and the content. Text is taken as UTF-8, and as Latin-1 if it is not; a file
+    compressed with gzip is recognised by its first bytes.
+
+    =============== =====================================================================================
+    CSV, TSV, ...   a tab, ``,``, ``;``, ``|`` or ``::`` between cells; a column all of whose cells are
+                    numbers holds numbers, unless one begins with 0 as zip codes do
+    Parquet         by its first bytes or its name
+    JSON            ``.jsonl``, ``.ndjson`` and ``.json`` with an object a line; lists stay lists
+    libFM           ``.libfm``; needs ``columns`` such as ``["user:943", "item:1682", "genres:18"]``
+    MATLAB          ``file.mat#name``, or ``file.mat#name/3`` for an element of a cell array, from 0
+    =============== =====================================================================================
+
+    Parameters
+    ----------
+    source
+        The path, or ``-`` for standard input.
+    columns
+        Names for the file's columns, all of them. With names, a first line of column names is recognised by these
+        names, or by a word above numbers; without, the first line always has the names.
+        For libFM, the fields with their sizes: each field becomes a column of numbers within the field, or of lists.
+        For MATLAB, three names (row, column and value by default) for one row a non-zero of a matrix, or two for one
+        row a matrix row with the list of its non-zero columns.
+    separator
+        What is between cells, if it is not to be guessed.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    EmptyTableError
+        If the file is empty.
+    DataFileError
+        If the file is damaged or has another number of columns; the message names the line where it is known.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "ratings.dat")
+    ...     _ = path.write_text("1::1193::5\n1::661::3\n")
+    ...     read_table(path, columns=["user", "item", "rating"]).rows()
+    [(1, 1193, 5), (1, 661, 3)]
+    """
+    from bitfm.data.prepare._frames import is_parquet
+
+    name = os.fspath(source)
+    if columns is not None and len(set(columns)) < len(columns):
+        raise ValueError(f"columns is {list(columns)}; expected names that differ")
+    if is_matlab(name):
+        return read_matlab(name, columns)
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if suffix == ".libfm":
+        return read_libfm_fields(name, columns)
+    if name != STANDARD_INPUT and os.path.getsize(name) and is_parquet(Path(name)):
+        return _renamed(name, _read_parquet(name, Path(name)), columns)
+    content = read_content(name)
+    if not content or content.isspace():
+        raise EmptyTableError(f"{_shown(name)} is empty; expected a table")
+    if content.startswith(b"PAR1"):
+        return _renamed(name, _read_parquet(_shown(name), BytesIO(content)), columns)
+    if suffix in _JSON or (name == STANDARD_INPUT and content.lstrip()[:1] in (b"{", b"[")):
+        return _renamed(name, read_json(_shown(name), content), columns)
+    return read_separated(_shown(name), content, columns, "\t" if suffix == ".tsv" and not separator else separator)
+
+
+def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
+    import polars as pl
+
+    from bitfm.data.prepare._frames import not_parquet
+
+    try:
+        return pl.read_parquet(source, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise not_parquet(name, error) from None
+
+
+def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
+    if columns is None:
+        return frame
+    if len(columns) != frame.width:
+        raise DataFileError(
+            f"{_shown(name)} has {frame.width} columns ({', '.join(frame.columns)}), but {len(columns)} names were "
+            "given; give a name for each, or none"
+        )
+    return frame.rename(dict(zip(frame.columns, columns, strict=True)))
+
+
+def _shown(name: str) -> str:
+    return "standard input" if name == STANDARD_INPUT else name

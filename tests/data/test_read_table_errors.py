@@ -1,0 +1,154 @@
+"""Files that are no tables: each is refused with one sentence that names the file and the line."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.io
+
+from bitfm.data import read_table
+from bitfm.errors import DataFileError, EmptyTableError
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A function that writes a file and returns its path."""
+
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["no.csv", "no.parquet", "no.jsonl", "no.libfm", "no.mat#x", "no.csv.gz"])
+def test_a_missing_file_is_named(tmp_path, name):
+    with pytest.raises(FileNotFoundError, match="no"):
+        read_table(tmp_path / name, columns=["user:3"] if name == "no.libfm" else None)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.libfm", "a.mat"])
+def test_an_empty_file_is_refused(file, name):
+    with pytest.raises(EmptyTableError, match=r"a\.\w+ is empty"):
+        read_table(file(b"", name), columns=["user:3"] if name == "a.libfm" else None)
+
+
+def test_a_file_of_blanks_is_empty(file):
+    with pytest.raises(EmptyTableError, match="is empty"):
+        read_table(file(b"\n \n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "cells"),
+    [
+        ("a,b\n1,2\n3\n", 3, 1),
+        ("a,b\n1,2,3\n", 2, 3),
+        ("\n\na,b\n1,2,3\n", 4, 3),
+        ('a,b\n"x\ny",2\n\n1,2,3,4\n', 5, 4),
+        ("a\tb\n1\t2\n3\n", 3, 1),
+        ("a::b\n1::2\n3::4::5\n", 3, 3),
+    ],
+)
+def test_a_row_of_another_length_is_named(file, text, line, cells):
+    with pytest.raises(DataFileError, match=rf"table.csv, line {line}: {cells} cells, but the first line has 2;"):
+        read_table(file(text))
+
+
+def test_the_wrong_number_of_names_shows_the_first_line(file):
+    with pytest.raises(DataFileError, match="has 3 columns, but 2 names were given; its first line is '1::2::3'"):
+        read_table(file("1::2::3\n"), columns=["a", "b"])
+    with pytest.raises(DataFileError, match=r"has 1 columns \(a\), but 2 names"):
+        read_table(file('{"a": 1}', "a.jsonl"), columns=["a", "b"])
+
+
+def test_names_must_differ(file):
+    with pytest.raises(ValueError, match="expected names that differ"):
+        read_table(file("1,2\n"), columns=["a", "a"])
+    with pytest.raises(DataFileError, match="the first line has '1' twice; if it is not a line of column names"):
+        read_table(file("1,1\n2,3\n"))
+
+
+def test_what_is_no_text_is_refused(file):
+    with pytest.raises(DataFileError, match="zero bytes"):
+        read_table(file(b"\x00\x01\x02,\n"))
+
+
+def test_damaged_gzip_is_refused(file):
+    whole = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
+    with pytest.raises(DataFileError, match="compressed data ends too early"):
+        read_table(file(whole[:-20], "a.csv.gz"))
+
+
+@pytest.mark.parametrize("cut", [4, 100, -4])
+def test_damaged_parquet_is_refused(tmp_path, cut):
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"a": range(100)}).write_parquet(path)
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(DataFileError, match=r"a\.parquet cannot be read as a Parquet file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}\n{"a": \n', "line 2: not in JSON format"),
+        ('{"a": 1}\n\n[1]\n', "line 3: list in JSON; expected an object"),
+        ("[1, 2]", "element 1: int in JSON"),
+        ('[{"a": 1}', "not in JSON format"),
+    ],
+)
+def test_damaged_json_is_refused_with_its_line(file, text, message):
+    with pytest.raises(DataFileError, match=message):
+        read_table(file(text, "a.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "error", "message"),
+    [
+        ("5 0:1\n", None, ValueError, "give columns such as user:943"),
+        ("5 0:1\n", ["user"], ValueError, "the column 'user' of a libFM file; expected a name and a number"),
+        ("5 0:1\n", ["user:x"], ValueError, "expected a name and a number"),
+        ("5 0:1 7:1\n", ["user:3"], DataFileError, "holds 8 features, but the columns have 3"),
+        ("5 0:1\n3 1:0.5\n", ["user:3"], DataFileError, "row 2: a feature has the value 0.5, .*read_libfm.*DiscreteFM"),
+        ("5 0:x\n", ["user:3"], DataFileError, "line 1"),
+    ],
+)
+def test_libfm_files_that_are_no_table_are_refused(file, text, columns, error, message):
+    with pytest.raises(error, match=message):
+        read_table(file(text, "a.libfm"), columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("address", "columns", "message"),
+    [
+        ("", None, r"holds cells \(1 × 2\), m \(2 × 2\), text \(1 × 1\); name one of them"),
+        ("#other", None, "name one of them behind the path"),
+        ("#cells", None, "has 2 cells; name one"),
+        ("#cells/2", None, "has 2 cells; name one"),
+        ("#cells/x", None, "has 2 cells; name one"),
+        ("#m/0", None, "m has no cells"),
+        ("#text", None, "expected a matrix of numbers"),
+        ("#m", ["a"], "1 names were given; expected three"),
+    ],
+)
+def test_matrices_that_are_not_there_are_refused(tmp_path, address, columns, message):
+    cells = np.empty((1, 2), dtype=object)
+    cells[0, 0] = cells[0, 1] = np.eye(2)
+    scipy.io.savemat(tmp_path / "a.mat", {"cells": cells, "m": np.eye(2), "text": "x"})
+    with pytest.raises(DataFileError, match=message):
+        read_table(f"{tmp_path / 'a.mat'}{address}", columns=columns)
+
+
+def test_damaged_matlab_files_are_refused(tmp_path):
+    path = tmp_path / "a.mat"
+    scipy.io.savemat(path, {"m": np.arange(100.0).reshape(10, 10)})
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(DataFileError, match=r"a\.mat cannot be read as a MATLAB file"):
+        read_table(f"{path}#m")
+    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x00" * 100)
+    with pytest.raises(DataFileError, match=r"format 7\.3; save it in MATLAB with the option -v7"):
+        read_table(f"{path}#m")
