@@ -269,6 +269,33 @@ def anchor_pairs(
     weights: NDArray[np.float32],
     passes: int,
 ) -> int: ...
+def solve_ids(
+    start: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    values: NDArray[np.float64],
+    before: NDArray[np.float64],
+    constants: NDArray[np.float64],
+    vectors: NDArray[np.float32],
+    own_constants: NDArray[np.float64],
+    own_vectors: NDArray[np.float32],
+    unseen: NDArray[np.float64],
+    unseen_an_event: float,
+    unseen_anyway: float,
+    noise: float,
+    weight_variance: float,
+    factor_variance: float,
+    solved: NDArray[np.float64],
+    n_threads: int,
+) -> None: ...
+def nearest_codes(
+    vectors: NDArray[np.float32],
+    hessian: NDArray[np.float32],
+    passes: int,
+    rounds: int,
+    codes: NDArray[np.uint8],
+    gains: NDArray[np.float32],
+    n_threads: int,
+) -> None: ...
 def single_features(
     design: Design32 | Design64, gains: NDArray[np.float32], n_threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...

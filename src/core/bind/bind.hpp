@@ -78,6 +78,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T, Allocator>&& val
 void bind_anchor(nb::module_& m);
 void bind_delegate(nb::module_& m);
 void bind_evaluation(nb::module_& m);
+void bind_fold_in(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_normal(nb::module_& m);
 void bind_pairs(nb::module_& m);

@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
     bind_anchor(m);
     bind_delegate(m);
     bind_evaluation(m);
+    bind_fold_in(m);
     bind_isa(m);
     bind_normal(m);
     bind_pairs(m);
