@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import FieldSpan
+
+_MOST_PAIRS = 1000
+_ENTRIES_AT_ONCE = 1 << 22
 
 __all__ = ["Explanation", "FeatureShare", "PairShare"]
 
@@ -35,25 +38,61 @@ class PairShare:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One interaction's score: bias + Σ features + Σ pairs, each list with the largest contribution first."""
+    """One interaction's score: bias + Σ features + Σ pairs, each list with the largest contribution first.
+
+    Attributes
+    ----------
+    bias : float
+    features : list of FeatureShare
+    pairs : list of PairShare
+        The thousand that contribute most, if there are more.
+    n_other_pairs : int
+        How many there are beside these.
+    other_pairs : float
+        What they add together.
+    """
 
     bias: float
     features: list[FeatureShare]
     pairs: list[PairShare]
+    n_other_pairs: int = 0
+    other_pairs: float = 0.0
+    totals: dict[str, float] = field(default_factory=dict, repr=False)
+
+    def by_field(self) -> dict[str, float]:
+        """Return the sums of the contributions by field, and by pair of fields; the largest first.
+
+        Examples
+        --------
+        >>> from bitfm import DiscreteFM
+        >>> from bitfm.data import make_bookshop
+        >>> shop = make_bookshop(200, 100, 4000)
+        >>> X, y = shop.blocks(), shop.ratings["rating"]
+        >>> why = DiscreteFM(bits=32).fit(X, y).explain(X[0])
+        >>> "reader.id with book.author" in why.by_field()
+        True
+        """
+        return dict(sorted(self.totals.items(), key=lambda item: -abs(item[1])))
 
     @property
     def score(self) -> float:
         """The sum of all contributions: what `predict` returns, up to rounding."""
-        return self.bias + sum(f.contribution for f in self.features) + sum(p.contribution for p in self.pairs)
+        shares = sum(f.contribution for f in self.features) + sum(p.contribution for p in self.pairs)
+        return self.bias + shares + self.other_pairs
 
     def __str__(self) -> str:
         lines = [f"score {self.score:.4f} = bias {self.bias:.4f}"]
         shown_features = [f for f in self.features[:10] if abs(f.contribution) >= 5e-5]
         shown_pairs = [p for p in self.pairs[:10] if abs(p.contribution) >= 5e-5]
-        lines += [f"  {f.contribution:+.4f}  {f.name} = {f.value:g}" for f in shown_features]
+        lines += [f"  {f.contribution:+.4f}  {f.name}{_amount(f.value)}" for f in shown_features]
         lines += [f"  {p.contribution:+.4f}  {p.names[0]} with {p.names[1]}" for p in shown_pairs]
-        left = len(self.features) + len(self.pairs) - len(shown_features) - len(shown_pairs)
+        there = len(self.features) + len(self.pairs) + self.n_other_pairs
+        left = there - len(shown_features) - len(shown_pairs)
         return "\n".join(lines + ([f"  ... and {left} more"] if left else []))
+
+
+def _amount(value: float) -> str:
+    return "" if value == 1 else f" = {value:g}"
 
 
 def explain_row(
@@ -63,29 +102,90 @@ def explain_row(
     weights: npt.NDArray[Any],
     factors_of: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
     cross: bool,
+    name_of: Callable[[FieldSpan, int], str] = FieldSpan.label,
 ) -> Explanation:
-    """Compute the contributions of one CSR row."""
+    """Compute the contributions of one CSR row, whose columns are sorted; `name_of` names a field's column."""
     index = np.asarray(row.indices)
     x = np.asarray(row.data, np.float64)
-    starts = np.array([field.start for field in fields])
+    starts = np.array([span.start for span in fields])
     owner = np.searchsorted(starts, index, side="right") - 1
-    names = [fields[f].label(int(i) - fields[f].start) for f, i in zip(owner, index, strict=True)]
+    names = [name_of(fields[f], int(i) - fields[f].start) for f, i in zip(owner, index, strict=True)]
     linear = np.asarray(weights[index], np.float64) * x
     features = [
         FeatureShare(int(i), name, float(value), float(share))
         for i, name, value, share in zip(index, names, x, linear, strict=True)
     ]
+    features.sort(key=lambda f: -abs(f.contribution))
+    found = _Pairs(owner, [f"{span.block}.{span.name}" for span in fields])
+    for f, share in zip(owner, linear, strict=True):
+        found.add_total(found.labels[f], float(share))
     scaled = factors_of(index).astype(np.float64) * x[:, None]
-    first, second = np.triu_indices(len(index), 1)
-    if cross:
-        block = np.array([fields[f].block for f in owner], dtype=object)
-        apart = block[first] != block[second]
-        first, second = first[apart], second[apart]
-    shares = np.einsum("ij,ij->i", scaled[first], scaled[second])
-    order = np.argsort(-np.abs(shares), kind="stable")
+    blocks = np.array([span.block for span in fields], dtype=object)[owner]
+    for rows, columns in _parts(blocks, cross):
+        shares = np.einsum("ik,jk->ij", scaled[rows], scaled[columns])  # not by BLAS, whose sums depend on threads
+        found.add(rows.start, columns.start, shares)
+    first, second, largest = found.largest()
     pairs = [
         PairShare((int(index[a]), int(index[b])), (names[a], names[b]), float(share))
-        for a, b, share in zip(first[order], second[order], shares[order], strict=True)
+        for a, b, share in zip(first, second, largest, strict=True)
     ]
-    features.sort(key=lambda f: -abs(f.contribution))
-    return Explanation(float(bias), features, pairs)
+    others = found.sum - float(largest.sum()) if found.count > len(pairs) else 0.0
+    return Explanation(float(bias), features, pairs, found.count - len(pairs), others, found.totals)
+
+
+def _parts(blocks: npt.NDArray[Any], cross: bool) -> Iterator[tuple[slice, slice]]:
+    """Yield rows and columns of the matrix of pairs: those above the diagonal, of different blocks if `cross`."""
+    n, begin = len(blocks), 0
+    while begin < n:
+        stop = n
+        if cross:
+            stop = begin + int(np.argmax(np.append(blocks[begin:] != blocks[begin], True)))
+        step = max(1, _ENTRIES_AT_ONCE // max(n - begin, 1))
+        for first in range(begin, stop, step):
+            last = min(first + step, stop)
+            columns = slice(stop if cross else first, n)
+            if columns.start < n:
+                yield slice(first, last), columns
+        begin = stop
+
+
+class _Pairs:
+    """Contributions of pairs: the largest, and sums by field."""
+
+    def __init__(self, owner: npt.NDArray[Any], labels: list[str]) -> None:
+        self._owner, self.labels = owner, labels
+        self.count, self.sum = 0, 0.0
+        self.totals: dict[str, float] = {}
+        self._kept: list[tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]] = []
+
+    def add_total(self, label: str, share: float) -> None:
+        """Add to the sum of a field, or of two."""
+        self.totals[label] = self.totals.get(label, 0.0) + share
+
+    def add(self, first_row: int, first_column: int, shares: npt.NDArray[np.float64]) -> None:
+        """Take a part of the matrix of pairs; what is not above its diagonal does not count."""
+        rows, columns = np.arange(shares.shape[0]) + first_row, np.arange(shares.shape[1]) + first_column
+        pairs = np.flatnonzero(rows[:, None] < columns)
+        shares = np.where(rows[:, None] < columns, shares, 0)
+        self.count += len(pairs)
+        self.sum += float(shares.sum())
+        (a, at), (b, to) = (np.unique(self._owner[part], return_index=True) for part in (rows, columns))
+        sums = np.add.reduceat(np.add.reduceat(shares, at, axis=0), to, axis=1)
+        for f, row in zip(a, sums, strict=True):
+            for g, share in zip(b, row, strict=True):
+                if share:
+                    self.add_total(f"{self.labels[f]} with {self.labels[g]}", float(share))
+        values = shares.ravel()[pairs]
+        if len(pairs) > _MOST_PAIRS:
+            best = np.argpartition(-np.abs(values), _MOST_PAIRS - 1)[:_MOST_PAIRS]
+            pairs, values = pairs[best], values[best]
+        self._kept.append((pairs // len(columns) + first_row, pairs % len(columns) + first_column, values))
+
+    def largest(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
+        """Return the pairs that contribute most, and what they do."""
+        if not self._kept:
+            nothing = np.zeros(0, np.intp)
+            return nothing, nothing, np.zeros(0)
+        first, second, shares = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        order = np.lexsort((second, first, -np.abs(shares)))[:_MOST_PAIRS]
+        return first[order], second[order], shares[order]
