@@ -77,6 +77,22 @@ class Table:
         return np.array(m.indptr, np.int64), np.array(m.indices, np.int32), np.ascontiguousarray(m.data, dtype)
 
 
+def csr_of(
+    indptr: npt.NDArray[Any], indices: npt.NDArray[Any], values: npt.NDArray[np.float32], n_columns: int
+) -> sp.csr_matrix:
+    """Return a SciPy matrix over arrays that are known to be right, without its checks, which cost more than a row."""
+    matrix = empty_csr(len(indptr) - 1, n_columns)
+    dtype = np.int32 if len(indices) < 2**31 else np.int64  # SciPy wants the same for both
+    matrix.indptr, matrix.indices, matrix.data = indptr.astype(dtype), indices.astype(dtype, copy=False), values
+    return matrix
+
+
+def empty_csr(n_rows: int, n_columns: int) -> sp.csr_matrix:
+    """Return a matrix of float32 without entries."""
+    shape: Any = (n_rows, n_columns)
+    return sp.csr_matrix(shape, dtype=np.float32)
+
+
 def as_table(name: str, matrix: Any) -> Table:
     """Check a matrix and take it as a table, without copying where its types allow."""
     if isinstance(matrix, Table):

@@ -151,13 +151,14 @@ class Half:
         coded = features != _SEVERAL
         codes = self.codes.take(np.maximum(features[coded], 0), axis=0)
         codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
-        several = blocks[~coded]
-        vectors = _core.side_vectors(make_design(several, dtype), self.codes, self.gains, n_threads)
+        if coded.any():
+            design = make_design(blocks[~coded], dtype)
+        vectors = _core.side_vectors(design, self.codes, self.gains, n_threads)
         return Rows(
             np.asarray(constants, np.float64),
             codes,
             np.abs(amounts[coded]),
-            vectors.reshape(len(several), self.codes.shape[1] * 8),
+            vectors.reshape(int((~coded).sum()), self.codes.shape[1] * 8),
             None if coded.all() else coded,
         )
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
@@ -31,7 +34,7 @@ from bitfm.models.random_scores import RandomScores
 if TYPE_CHECKING:
     from bitfm.retrieval import Index
 
-__all__ = ["load"]
+__all__ = ["TABLES_PREFIX", "build_model", "load", "save_model", "told_of"]
 
 _KINDS: dict[str, type[FeatureModel]] = {
     kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM, Popularity, RandomScores)
@@ -39,11 +42,18 @@ _KINDS: dict[str, type[FeatureModel]] = {
 _REALS = (np.dtype(np.float32), np.dtype(np.float64))
 _MACHINES = ("teacher", "fm")  # settings that are machines to learn from
 INDEX_PREFIX = "index."  # of the names of an index's tensors
+TABLES_PREFIX = "tables."  # of the names of what a recommender keeps beside its model
 _OF_SAMPLES = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
 
 
-def save_model(model: FeatureModel, path: Path, index: Index | None = None) -> None:
-    """Write a fitted model, and an index of it."""
+def save_model(
+    model: FeatureModel,
+    path: Path,
+    index: Index | None = None,
+    *,
+    beside: tuple[Mapping[str, npt.NDArray[Any]], Mapping[str, str]] = ({}, {}),
+) -> None:
+    """Write a fitted model, an index of it, and what else is to be in the file: tensors and metadata."""
     check_is_fitted(model)
     kind = type(model).__name__
     if kind not in _KINDS:
@@ -78,7 +88,7 @@ def save_model(model: FeatureModel, path: Path, index: Index | None = None) -> N
         of_index, about = index_contents(index)
         tensors |= of_index
         metadata |= about
-    modelfile.write(path, tensors, metadata)
+    modelfile.write(path, {**tensors, **beside[0]}, {**metadata, **beside[1]})
 
 
 def load(path: str | os.PathLike[str]) -> FeatureModel:
@@ -111,15 +121,24 @@ def load(path: str | os.PathLike[str]) -> FeatureModel:
     True
     """
     contents = modelfile.read(path)
+    with told_of(path):
+        return build_model(contents)
+
+
+@contextmanager
+def told_of(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in what is said of its contents."""
     try:
-        return _build(contents)
+        yield
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}; get a fresh copy or save the model again.") from None
 
 
-def _build(contents: modelfile.Contents) -> FeatureModel:
+def build_model(contents: modelfile.Contents) -> FeatureModel:
+    """Make a model of what a file holds; tables that a recommender keeps beside it are not looked at."""
     metadata = contents.metadata
-    tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(INDEX_PREFIX)}
+    others = (INDEX_PREFIX, TABLES_PREFIX)
+    tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(others)}
     of_index = {name: tensor for name, tensor in contents.tensors.items() if name.startswith(INDEX_PREFIX)}
     kind = metadata.get("model")
     if kind not in _KINDS:
@@ -204,8 +223,13 @@ def _check_shape(model: FeatureModel) -> None:
 
 def _misfits(described_by: Any, values: dict[str, Any]) -> list[str]:
     """Return the names of the values that are not of the annotated types, as far as JSON tells types apart."""
-    hints = get_type_hints(described_by) | {"random_state": int | None} | dict.fromkeys(_MACHINES, None.__class__)
+    hints = _hints(described_by)
     return [name for name, value in values.items() if not _fits(hints[name], value)]
+
+
+@cache
+def _hints(described_by: Any) -> dict[str, Any]:
+    return get_type_hints(described_by) | {"random_state": int | None} | dict.fromkeys(_MACHINES, None.__class__)
 
 
 def _infinite(values: dict[str, Any]) -> list[str]:

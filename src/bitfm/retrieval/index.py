@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.models._base import check_bits, check_choice, check_whole, thread_count
-from bitfm.models._half import halves
+from bitfm.models._half import Rows, halves
 from bitfm.retrieval._code_shelf import CodeShelf
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
 from bitfm.retrieval._row_code_shelf import RowCodeShelf
@@ -150,10 +150,16 @@ class Index:
         scores : array of float32, queries × n
             The model's scores; -inf where there is no item.
         """
+        rows = self._users.rows("users", users, thread_count(n_jobs))
+        return self._best(rows, n, exclude, allow, deny, n_jobs)
+
+    def _best(
+        self, rows: Rows, n: int, exclude: Any, allow: Any, deny: Any, n_jobs: int | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Search for queries that have been worked out."""
         n = check_whole("n", n, 0)
         threads = thread_count(n_jobs)
         shelves, n_positions = self._shelves, self._n_positions
-        rows = self._users.rows("users", users, threads)
         excluded = excluded_of(exclude, len(rows), n_positions)
         allowed = None if allow is None else positions_of("allow", allow, n_positions)
         denied = None if deny is None else positions_of("deny", deny, n_positions)
@@ -205,6 +211,10 @@ class Index:
                     f"({len(np.unique(where))} different) and {len(rows)} items."
                 )
             self._put(Items.of(rows, where), tuple(shelf.without(where) for shelf in self._shelves))
+
+    def _of_grown(self, model: CodeModel) -> Index:
+        """Return the same items with a model that has other users, or more of them."""
+        return Index._of_shelves(model, self.block, self._shelves, self._n_positions, self._row_codes)
 
     def to_faiss_binary(self) -> Any:
         """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
