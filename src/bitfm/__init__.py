@@ -1,22 +1,41 @@
 """Factorization machines whose feature embeddings are bits."""
 
-from importlib.metadata import version as _version
+from __future__ import annotations
 
-from bitfm.data.blocks import Block, Blocks, FieldSpan
-from bitfm.errors import BitfmError, DataFileError, ModelFileError
-from bitfm.models import (
-    FM,
-    BiasModel,
-    Callback,
-    DiscreteFM,
-    Explanation,
-    FeatureShare,
-    Iteration,
-    PairShare,
-    Samples,
-)
-from bitfm.models._saving import load
-from bitfm.retrieval import Index
+from importlib import import_module as _import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+if TYPE_CHECKING:
+    from bitfm.data.blocks import Block, Blocks, FieldSpan
+    from bitfm.errors import (
+        BitfmError,
+        DataFileError,
+        DuplicateRowsError,
+        EmptyTableError,
+        MissingColumnError,
+        MixedIdsError,
+        ModelFileError,
+        NewerModelFileError,
+        TableError,
+        UnknownIdError,
+        ValueInTableError,
+    )
+    from bitfm.models import (
+        FM,
+        BiasModel,
+        Callback,
+        DiscreteFM,
+        Explanation,
+        FeatureShare,
+        Iteration,
+        PairShare,
+        Samples,
+    )
+    from bitfm.models._saving import load
+    from bitfm.recommender import Evaluation, Recommender, open
+    from bitfm.retrieval import Index
 
 __version__ = _version("bitfm")
 
@@ -29,14 +48,47 @@ __all__ = [
     "Callback",
     "DataFileError",
     "DiscreteFM",
+    "DuplicateRowsError",
+    "EmptyTableError",
+    "Evaluation",
     "Explanation",
     "FeatureShare",
     "FieldSpan",
     "Index",
     "Iteration",
+    "MissingColumnError",
+    "MixedIdsError",
     "ModelFileError",
+    "NewerModelFileError",
     "PairShare",
+    "Recommender",
     "Samples",
+    "TableError",
+    "UnknownIdError",
+    "ValueInTableError",
     "__version__",
     "load",
+    "open",
 ]
+
+# Names are fetched when they are first asked for: scikit-learn and SciPy take two seconds to import, and neither a
+# command's help nor the completion of its name should wait for them.
+_HOMES = {
+    "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
+    "bitfm.models._saving": ("load",),
+    "bitfm.recommender": ("Evaluation", "Recommender", "open"),
+    "bitfm.retrieval": ("Index",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'bitfm' has no attribute {name!r}")
+    home = "bitfm.errors" if name.endswith("Error") else _HOME_OF.get(name, "bitfm.models")
+    value = globals()[name] = getattr(_import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

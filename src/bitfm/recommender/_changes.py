@@ -1,0 +1,143 @@
+"""Rows and ratings that come after the fit. Each change makes a new state; the old one stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bitfm.data.blocks import Block
+from bitfm.models._base import thread_count
+from bitfm.recommender._fold_in import Ids, Ratings, fold_in
+from bitfm.recommender._growth import ids_of, with_codes, with_ids
+from bitfm.recommender._log import Log
+from bitfm.recommender._state import Amounts, State
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_IDS_A_THREAD = 8  # below, starting a thread costs more than it saves
+
+__all__ = ["solve_rows", "with_ratings", "with_side_rows"]
+
+
+def with_side_rows(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> State:
+    """Add users or items, or give known ones other values."""
+    state, numbers = _with_ids(state, name, ids, frame)
+    return _reindexed(state, numbers) if name == "item" else state
+
+
+def with_ratings(
+    state: State, users: pl.Series, items: pl.Series, ratings: npt.NDArray[np.float64], context: Block | None
+) -> State:
+    """Add ratings, and solve anew for all ids that they name, which may be new."""
+    import polars as pl
+
+    state, of_users = _with_ids(state, "user", users, pl.DataFrame())
+    state, of_items = _with_ids(state, "item", items, pl.DataFrame())
+    if context is not None and state.target is not None:
+        ratings = ratings - _context_effect(state, of_users, of_items, context)
+    of_users, of_items, ratings = _one_a_pair(of_users, of_items, ratings)
+    before = state.log
+    log = before.extended(of_users, of_items, ratings, (len(state.users), len(state.items)))
+    touched = {"user": np.unique(of_users), "item": np.unique(of_items)}
+    state = _changed(state, touched, log=log)  # what users have had tells of them, and who has had an item of it
+    for name, numbers in touched.items():
+        model = with_codes(state.model, name, numbers, solve_rows(state, name, numbers, before))
+        state = _changed(state, {name: numbers}, model=model, index=state.index._of_grown(model))
+    return _reindexed(state, touched["item"])
+
+
+def solve_rows(state: State, name: str, numbers: npt.NDArray[Any], before: Log) -> Ids:
+    """Solve for the codes of some ids from their ratings in the log; they know of those in the log before."""
+    own = state.amounts(name, numbers)
+    seen = state.log.side(name).take(numbers)
+    others, place = np.unique(seen.indices, return_inverse=True)
+    ratings = Ratings(
+        seen.indptr.astype(np.int64),
+        place.astype(np.int32),
+        seen.data.astype(np.float64),
+        _values_in(before.side(name).take(numbers), seen),
+        *state.opposite_amounts(name, others),
+    )
+    known = ids_of(state.model, name, numbers)
+    threads = min(thread_count(state.n_jobs), 1 + len(numbers) // _IDS_A_THREAD)
+    return fold_in(ratings, *own, state.opposites[name], state.priors[name], known, threads)
+
+
+def _one_a_pair(
+    users: npt.NDArray[Any], items: npt.NDArray[Any], ratings: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Return the mean of what is given for each pair, as in a log."""
+    shape = int(users.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1
+    pairs = Log.of(users, items, ratings, shape).by_user.whole().tocoo()
+    return pairs.row.astype(np.int32), pairs.col.astype(np.int32), pairs.data.astype(np.float64)
+
+
+def _values_in(matrix: sp.csr_matrix, entries: sp.csr_matrix) -> npt.NDArray[np.float64]:
+    """Return the values that a matrix has where another has entries, NaN where it has none."""
+    keys, wanted = _keys(matrix), _keys(entries)
+    order = np.argsort(keys)
+    at = np.searchsorted(keys, wanted, sorter=order)
+    there = np.isin(wanted, keys)
+    values = np.full(len(wanted), np.nan)
+    values[there] = matrix.data[order[at[there]]]
+    return values
+
+
+def _keys(matrix: sp.csr_matrix) -> npt.NDArray[np.int64]:
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    return rows * matrix.shape[1] + matrix.indices
+
+
+def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> tuple[State, npt.NDArray[np.int32]]:
+    """Make room for ids; rows of the frame, if it has any, are theirs."""
+    import polars as pl
+
+    if frame.is_empty():
+        distinct = ids.unique(maintain_order=True)
+        side, _ = state.side(name).with_rows(distinct, pl.DataFrame())
+        numbers = side.ids.numbers(ids)
+    else:
+        side, numbers = state.side(name).with_rows(ids, frame)
+    users, items = (side, state.items) if name == "user" else (state.users, side)
+    nothing = np.zeros(0, np.int32)
+    log: Log = state.log.extended(nothing, nothing, nothing, (len(users), len(items)))
+    model = with_ids(state.model, {"user": len(users), "item": len(items)})
+    index = state.index._of_grown(model)
+    touched = {name: np.unique(numbers)}
+    state = _changed(state, touched, users=users, items=items, log=log, model=model, index=index)
+    if index._n_positions < len(items):
+        new = np.arange(index._n_positions, len(items))
+        index.add(Block(np.arange(len(new)), state.tables("item", new)))
+    return state, numbers
+
+
+def _reindexed(state: State, items: npt.NDArray[Any]) -> State:
+    """Return a state whose index has the items as they are now."""
+    index = state.index._of_grown(state.model)
+    index.change(items, Block(np.arange(len(items)), state.tables("item", items)))
+    return _changed(state, {}, index=index)
+
+
+def _changed(state: State, touched: Mapping[str, npt.NDArray[Any]], **changes: Any) -> State:
+    """Return another state; what whole sides amount to, where it is known, is put right in the rows touched."""
+    new = replace(state, **changes)
+    for name, amounts in state.whole_sides.items():
+        size = len(new.side(name))
+        constants, vectors = (np.resize(a, (size, *a.shape[1:])) for a in amounts)
+        if len(touched.get(name, ())):
+            constants[touched[name]], vectors[touched[name]] = new.amounts(name, touched[name])
+        new.whole_sides[name] = Amounts(constants, vectors)
+    return new
+
+
+def _context_effect(
+    state: State, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], context: Block
+) -> npt.NDArray[np.float64]:
+    """Return what the contexts add to the scores."""
+    return state.scores(users, items, context) - state.scores(users, items, None)

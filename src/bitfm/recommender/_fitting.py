@@ -1,0 +1,230 @@
+"""From checked tables to a fitted state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from bitfm.data._tables import Table, empty_csr
+from bitfm.data.blocks import Block, Blocks
+from bitfm.data.row_table import RowTable
+from bitfm.errors import UnknownIdError
+from bitfm.models._progress import Callback
+from bitfm.models.discrete import DiscreteFM
+from bitfm.recommender._events import FOLDS, event_examples
+from bitfm.recommender._fold_in import Prior, variance_before
+from bitfm.recommender._growth import ids_of, with_all_ids
+from bitfm.recommender._log import Log, unit_table
+from bitfm.recommender._reading import Interactions
+from bitfm.recommender._side import Side, one_hot_ids
+from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, State, field_name, opposites_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bitfm.data.columns import FittedColumn
+    from bitfm.data.tables import FrameKind
+
+__all__ = ["Fitting", "context_block"]
+
+Numbers: TypeAlias = Mapping[str, npt.NDArray[Any]]  # of users and of items
+
+
+def context_block(columns: tuple[FittedColumn, ...], frame: pl.DataFrame) -> Block:
+    """Return a context a row of the frame; equal ones share a row of the tables."""
+    import polars as pl
+
+    names = [column.name for column in columns]
+    distinct = frame = frame.select(names)
+    rows = np.arange(len(frame), dtype=np.int32)
+    if not any(dtype == pl.Object or dtype.is_nested() for dtype in frame.dtypes):  # which Polars cannot tell apart
+        distinct = frame.unique(maintain_order=True).with_row_index("bitfm row")
+        joined = frame.join(distinct, on=names, how="left", nulls_equal=True, maintain_order="left")
+        rows = joined["bitfm row"].cast(pl.Int32).to_numpy()
+    tables = {}
+    for column in columns:
+        matrix = column.transform(distinct[column.name])
+        tables[field_name(column.name)] = Table(matrix.shape[0], matrix.shape[1], matrix)
+    return Block(rows, tables)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """One fit: sides and interactions, and how to learn from them."""
+
+    users: Side
+    items: Side
+    context: tuple[FittedColumn, ...]
+    interactions: Interactions
+    model: DiscreteFM
+    history: bool
+    raters: bool
+    negatives: int
+    seed: int
+    sizes: Mapping[tuple[str, str], int] = field(default_factory=dict)  # of fields, where they are not all there is
+
+    def run(self, *, target: str | None, time: str | None, frames: FrameKind, callback: Callback | None) -> State:
+        """Fit the model."""
+        users, items = self._numbers()
+        met = {"user": np.unique(users), "item": np.unique(items)}  # of the others there is nothing to learn
+        blocks, y = self._examples(users, items, met)
+        model = self.model.fit(blocks, y, callback=callback)
+        scores = model.predict(blocks)
+        ratings = np.ones(len(users)) if self.interactions.target is None else y
+        if self.interactions.target is not None and self.context:
+            ratings = y - (scores - model.predict(_without_context(blocks)))
+        log = Log.of(users, items, ratings, (len(self.users), len(self.items)))
+        everybody = self._everybody()
+        sizes = {name: len(numbers) for name, numbers in everybody.items()}
+        model = with_all_ids(model, met, sizes, SEEN_FIELDS)
+        catalogue = Block(everybody["item"], self._tables("item", log.by_item, everybody["item"]))
+        state = State(
+            users=self.users,
+            items=self.items,
+            context=self.context,
+            log=log,
+            model=model,
+            index=model.index(catalogue, block="item"),
+            priors={},
+            opposites={},
+            negatives=float(self.negatives) if self.interactions.target is None else 0.0,
+            target=target,
+            time=time,
+            frames=frames,
+            n_jobs=model.n_jobs,
+        )
+        state = replace(state, opposites=opposites_of(state))
+        return replace(state, priors=_priors(state, float(np.mean((y - scores) ** 2))))
+
+    def examples(self) -> tuple[Blocks, npt.NDArray[np.float64]]:
+        """Return what the model learns from, with the columns that it has in the end."""
+        return self._examples(*self._numbers(), self._everybody())
+
+    def _examples(
+        self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Numbers
+    ) -> tuple[Blocks, npt.NDArray[np.float64]]:
+        """Return blocks and targets; rows and columns of users and items are some of them, in their order."""
+        users, items = (
+            np.searchsorted(among[name], numbers).astype(np.int32)
+            for name, numbers in (("user", users), ("item", items))
+        )
+        if self.interactions.target is None:
+            return self._blocks_of_events(users, items, among)
+        return self._blocks_of_ratings(users, items, among), self.interactions.target
+
+    def _everybody(self) -> Numbers:
+        return {"user": np.arange(len(self.users)), "item": np.arange(len(self.items))}
+
+    def _numbers(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        return _known(self.users, self.interactions.users), _known(self.items, self.interactions.items)
+
+    def _blocks_of_ratings(self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Numbers) -> Blocks:
+        log = Log.of(users, items, np.ones(len(users)), (len(among["user"]), len(among["item"])))
+        user = Block(users, self._tables("user", log.by_user, among["user"]))
+        item = Block(items, self._tables("item", log.by_item, among["item"]))
+        return self._put_together(user, item, None)
+
+    def _blocks_of_events(
+        self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Numbers
+    ) -> tuple[Blocks, npt.NDArray[np.float64]]:
+        """Return examples in folds; every user and item has a row a fold, with what the other folds tell of it."""
+        n_users, n_items = len(among["user"]), len(among["item"])
+        rng, contexts = np.random.default_rng(self.seed), self._contexts()
+        of_events = None if contexts is None else contexts.rows
+        examples = event_examples(users, items, n_items, self.negatives, rng, of_events)
+        folds = examples.fold[: len(users)]
+        logs = [
+            Log.of(users[folds != f], items[folds != f], np.ones(int((folds != f).sum())), (n_users, n_items))
+            for f in range(FOLDS)
+        ]
+        tables = {
+            name: _stack([self._tables(name, log.side(name), among[name]) for log in logs])
+            if self._sees(name)
+            else None
+            for name in ("user", "item")
+        }
+        sides = {}
+        for name, n, rows in (("user", n_users, users[examples.event]), ("item", n_items, examples.item)):
+            of_folds = tables[name]
+            if of_folds is None:  # alike in all folds
+                sides[name] = Block(rows, self._tables(name, logs[0].side(name), among[name]))
+            else:
+                sides[name] = Block((rows + n * examples.fold.astype(np.int64)).astype(np.int32), of_folds)
+        return self._put_together(sides["user"], sides["item"], examples.event), examples.chosen.astype(np.float64)
+
+    def _put_together(self, user: Block, item: Block, rows: npt.NDArray[np.intp] | None) -> Blocks:
+        """Add the contexts: of all interactions, or of some rows of them."""
+        context = self._contexts()
+        if context is None:
+            return Blocks(user=user, item=item)
+        if rows is not None:
+            context = Block(context.rows[rows], context.tables)
+        return Blocks(user=user, **{CONTEXT: context}, item=item)  # users and context, which queries are made of, first
+
+    def _contexts(self) -> Block | None:
+        if not self.context:
+            return None
+        assert self.interactions.context is not None
+        return context_block(self.context, self.interactions.context)
+
+    def _tables(self, name: str, seen: RowTable, numbers: npt.NDArray[Any]) -> dict[str, Table]:
+        """Return all fields of some rows of a side; ids come last, so that what many share is learnt first."""
+        side = self.users if name == "user" else self.items
+        own = side.own_tables(None if len(numbers) == len(side) else numbers)
+        tables = {field_name(column): table for column, table in own.items()}
+        if self._sees(name):
+            width = self.sizes.get((name, SEEN_FIELDS[name]), seen.n_columns)
+            tables[SEEN_FIELDS[name]] = Table(len(numbers), width, unit_table(seen.whole(), width))
+        return {**tables, "id": Table.eye(len(numbers))}
+
+    def _sees(self, name: str) -> bool:
+        return self.history if name == "user" else self.raters
+
+
+def _known(side: Side, ids: pl.Series) -> npt.NDArray[np.int32]:
+    numbers = side.ids.numbers(ids)
+    if (numbers < 0).any():
+        unknown = ids[int(np.argmin(numbers))]
+        raise UnknownIdError(f"{side.name} {unknown!r} is not known; add it with add_{side.name}s first.")
+    return numbers
+
+
+def _priors(state: State, noise: float) -> dict[str, Prior]:
+    """Return what the ids of either side are like that have ratings."""
+    priors = {}
+    for name, opposite in state.opposites.items():
+        counts = np.diff(state.log.side(name).indptr)
+        met = np.flatnonzero(counts)
+        weights, vectors = ids_of(state.model, name, met)
+        n = counts[met] * (1 + opposite.unseen_an_event) + opposite.unseen_anyway
+        an_entry = float(np.trace(opposite.hessian)) / vectors.shape[1]
+        priors[name] = Prior(
+            noise,
+            variance_before(float(np.mean(weights**2)), noise / n),
+            variance_before(float(np.mean(vectors**2)), noise / np.maximum(n * an_entry, 1e-12)),
+        )
+    return priors
+
+
+def _stack(folds: list[dict[str, Table]]) -> dict[str, Table]:
+    """Put the rows of the folds one below the other."""
+    stacked = {}
+    for name, first in folds[0].items():
+        if name == "id":
+            stacked[name] = one_hot_ids(np.tile(np.arange(first.n_rows), len(folds)), first.n_columns)
+        else:
+            matrix = sp.vstack([fold[name].to_csr() for fold in folds], format="csr", dtype=np.float32)
+            stacked[name] = Table(matrix.shape[0], matrix.shape[1], matrix)
+    return stacked
+
+
+def _without_context(blocks: Blocks) -> Blocks:
+    context = blocks.blocks[CONTEXT]
+    empty = {name: Table(1, t.n_columns, empty_csr(1, t.n_columns)) for name, t in context.tables.items()}
+    parts: dict[str, Any] = {**blocks.blocks, CONTEXT: Block(np.zeros(len(context), np.int32), empty)}
+    return Blocks(**parts)

@@ -1,0 +1,188 @@
+"""Frames into what a fit needs: ids, targets, times and contexts, each checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data.columns import DateParts, FittedColumn, Ignored, Kind, Number, as_text, infer_kind, kind_of
+from bitfm.data.columns._numbers import as_numbers
+from bitfm.data.columns._times import as_times
+from bitfm.data.row_table import RowTable
+from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows, numbers_of, times_of
+from bitfm.data.vocabulary import Vocabulary
+from bitfm.errors import ValueInTableError
+from bitfm.recommender._side import Side, Titles
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ColumnNote", "Interactions", "SideReader", "latest_rows", "read_interactions"]
+
+_TITLES = ("title", "name")
+_DECLARED = "as declared"
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """One row an interaction."""
+
+    users: pl.Series
+    items: pl.Series
+    whole_ids: tuple[bool, bool]
+    target: npt.NDArray[np.float64] | None
+    context: pl.DataFrame | None
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+
+@dataclass(frozen=True)
+class ColumnNote:
+    """What was made of a column, to be told."""
+
+    side: str
+    column: str
+    kind: str
+    why: str
+    features: int
+    missing: float
+
+
+def read_interactions(
+    frame: pl.DataFrame,
+    *,
+    what: str = "interactions",
+    user: str,
+    item: str,
+    target: str | None,
+    context: Sequence[str],
+    time: str | None,
+    latest: bool,
+) -> Interactions:
+    """Check interactions.
+
+    Of a pair that occurs several times only the latest is kept if `latest`: by time, or else the last row.
+    """
+    wanted = [user, item, *([target] if target is not None else []), *context, *([time] if time is not None else [])]
+    for role, column in (("user", user), ("item", item), ("target", target)):
+        if column is not None:
+            need_columns(what, frame, [column], f"name the right one with {role}= (--{role})")
+    need_columns(what, frame, wanted)
+    need_rows(what, frame)
+    users, items = ids_of(what, frame, user), ids_of(what, frame, item)
+    numbers = None if target is None else numbers_of(what, frame, target)
+    times = None if time is None else times_of(what, frame, time)
+    keep: Any = slice(None)
+    if latest:
+        keep = latest_rows(users.text, items.text, times)
+    return Interactions(
+        users.text[keep],
+        items.text[keep],
+        (users.whole, items.whole),
+        None if numbers is None else numbers[keep],
+        frame.select(context)[keep] if context else None,
+    )
+
+
+def latest_rows(users: pl.Series, items: pl.Series, times: npt.NDArray[np.int64] | None) -> Any:
+    """Return the rows that are the last of their user and item, in order."""
+    import polars as pl
+
+    n = len(users)
+    pairs = pl.DataFrame({"user": users, "item": items, "row": np.arange(n)})
+    if times is not None:
+        pairs = pairs.with_columns(time=pl.Series(times)).sort("time", maintain_order=True)
+    rows = pairs.unique(["user", "item"], keep="last", maintain_order=True)["row"]
+    return slice(None) if len(rows) == n else rows.sort().to_numpy()
+
+
+class SideReader:
+    """Reads the tables of users and of items, and the columns of a context."""
+
+    def __init__(self, kinds: Mapping[str, Any]) -> None:
+        self._kinds = {name: kind_of(kind) for name, kind in kinds.items()}
+        self._used: set[str] = set()
+        self.notes: list[ColumnNote] = []
+
+    def read(
+        self, name: str, frame: pl.DataFrame | None, id_column: str, met: pl.Series, whole: bool, title: str | None
+    ) -> Side:
+        """Return a side with all ids that were met in the interactions or have a row of their own."""
+        import polars as pl
+
+        if frame is None:
+            return Side(name, id_column, Vocabulary.of(met), whole, (), ())
+        what = f"{name}s"
+        need_columns(what, frame, [id_column, *([title] if title is not None else [])])
+        need_rows(what, frame)
+        ids = ids_of(what, frame, id_column)
+        need_distinct(what, ids.text)
+        vocabulary = Vocabulary.of(pl.concat([ids.text.rename("id"), met.rename("id")]))
+        numbers = vocabulary.numbers(ids.text)
+        columns, tables = [], []
+        for column in self.columns(name, frame.drop(id_column)):
+            columns.append(column)
+            rows = np.full(len(vocabulary), -1)
+            rows[numbers] = np.arange(len(numbers))
+            tables.append(RowTable.of(RowTable.of(column.transform(frame[column.name])).take(rows)))
+        if title is None:
+            title = next((c for c in frame.columns if c.lower() in _TITLES and c != id_column), None)
+        titles = None
+        if title is not None:
+            texts = as_text(frame[title])
+            known = Vocabulary.of(texts)
+            of_rows = np.full(len(vocabulary), -1, np.int32)
+            of_rows[numbers] = known.numbers(texts)
+            titles = Titles(title, known, of_rows)
+        return Side(name, id_column, vocabulary, ids.whole and whole, tuple(columns), tuple(tables), titles)
+
+    def columns(self, side: str, frame: pl.DataFrame) -> list[FittedColumn]:
+        """Fit every column that tells something, by its declared kind or by what it looks like."""
+        fitted = []
+        for name in frame.columns:
+            kind, why = self._kind(side, name, frame[name])
+            missing = frame[name].null_count() / max(len(frame), 1)
+            column = None if isinstance(kind, Ignored) else kind.fit(name, frame[name])
+            if why == _DECLARED:
+                _need_readable(f"{side}s" if side != "context" else side, kind, frame[name])
+            if column is not None and column.width:
+                fitted.append(column)
+            features = 0 if column is None else column.width
+            facts = "" if column is None else column.facts()
+            told = why if not facts or facts == why else f"{why}: {facts}"
+            self.notes.append(ColumnNote(side, name, kind.called, told, features, missing))
+        return fitted
+
+    def finish(self) -> None:
+        """Refuse kinds that were declared for columns which are not there."""
+        unknown = sorted(set(self._kinds) - self._used)
+        if unknown:
+            known = ", ".join(f"{note.side}.{note.column}" for note in self.notes) or "none"
+            raise ValueError(f"kinds: there is no column {unknown[0]!r}; the columns are {known}.")
+
+    def _kind(self, side: str, name: str, values: pl.Series) -> tuple[Kind, str]:
+        for key in (f"{side}.{name}", name):
+            if key in self._kinds:
+                self._used.add(key)
+                return self._kinds[key], _DECLARED
+        inferred = infer_kind(name, values)
+        return inferred.kind, inferred.reason
+
+
+def _need_readable(what: str, kind: Kind, values: pl.Series) -> None:
+    """Refuse a column that was declared to be what none of its values can be."""
+    there = values.drop_nulls()
+    if isinstance(kind, Number):
+        readable = bool(np.isfinite(as_numbers(there)).any())
+    else:
+        readable = not isinstance(kind, DateParts) or as_times(there).count() > 0
+    if len(there) and not readable:
+        raise ValueInTableError(
+            f"{what}, column {values.name!r}: declared a {kind.called}, but none of its {len(there):,} values can be "
+            f"read as one, such as {there[0]!r}; declare another kind, or convert them."
+        )

@@ -1,0 +1,140 @@
+"""One side of the interactions: its ids, its columns, and the table of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data._tables import Table, csr_of, empty_csr
+from bitfm.data.columns import as_text, one_as_text
+from bitfm.data.row_table import RowTable
+from bitfm.data.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bitfm.data.columns import FittedColumn
+
+__all__ = ["Side", "Titles", "one_hot_ids", "one_value"]
+
+
+@dataclass(frozen=True, eq=False)
+class Titles:
+    """What to show beside an id: a text a row, which several rows may share."""
+
+    column: str
+    texts: Vocabulary
+    numbers: npt.NDArray[np.int32]
+
+    def take(self, rows: npt.NDArray[Any]) -> pl.Series:
+        """Return the titles of some rows."""
+        return self.texts.take(self.numbers[rows])
+
+    def replaced(self, rows: npt.NDArray[Any], titles: pl.Series, n_rows: int) -> Titles:
+        """Return titles of which some are others."""
+        texts = self.texts.extended(titles)
+        numbers = np.full(n_rows, -1, np.int32)
+        numbers[: len(self.numbers)] = self.numbers
+        numbers[rows] = texts.numbers(titles)
+        return replace(self, texts=texts, numbers=numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Users or items: a number for every id, and the values of every column by number."""
+
+    name: str  # "user" or "item", which is the block's name
+    id_column: str
+    ids: Vocabulary
+    whole_ids: bool  # they came as whole numbers and go out as such
+    columns: tuple[FittedColumn, ...]
+    tables: tuple[RowTable, ...]
+    titles: Titles | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def numbers_of(self, ids: Sequence[Any]) -> npt.NDArray[np.int32]:
+        """Return the numbers of ids; -1 for one that is not known."""
+        texts = [one_as_text(one) for one in ids]
+        return np.array([-1 if text is None else self.ids.find(text) for text in texts], np.int32)
+
+    def ids_of(self, numbers: npt.NDArray[Any]) -> pl.Series:
+        """Return the ids of numbers as they were given."""
+        import polars as pl
+
+        ids = self.ids.take(numbers)
+        whole = ids.cast(pl.Int64, strict=False) if self.whole_ids else ids
+        return ids if whole.null_count() > ids.null_count() else whole  # of more than 64 bits
+
+    def own_tables(self, numbers: npt.NDArray[Any] | None = None) -> dict[str, Table]:
+        """Return the columns' tables for some rows, or all; a row of number -1 is empty."""
+        matrices = [table.whole() if numbers is None else table.take(numbers) for table in self.tables]
+        return {
+            column.name: Table(matrix.shape[0], matrix.shape[1], matrix)
+            for column, matrix in zip(self.columns, matrices, strict=True)
+        }
+
+    def encode(self, features: Mapping[str, Any] | pl.DataFrame, n_rows: int) -> dict[str, Table]:
+        """Return the columns' tables for rows with the values given; what is not given is missing."""
+        import polars as pl
+
+        tables = {}
+        for column in self.columns:
+            if column.name in (features.columns if isinstance(features, pl.DataFrame) else features):
+                values = features[column.name]
+                matrix = column.transform(values if isinstance(values, pl.Series) else one_value(column.name, values))
+            else:
+                matrix = empty_csr(n_rows, column.width)
+            tables[column.name] = Table(n_rows, column.width, matrix)
+        return tables
+
+    def with_rows(self, ids: pl.Series, frame: pl.DataFrame) -> tuple[Side, npt.NDArray[np.int32]]:
+        """Return a side to which these rows were added, or in which they take the place of others; and their numbers.
+
+        A column that the frame does not have keeps its values.
+        """
+        extended = self.ids.extended(ids)
+        numbers = extended.numbers(ids)
+        tables = []
+        for column, table in zip(self.columns, self.tables, strict=True):
+            if column.name in frame.columns:
+                tables.append(table.replaced(numbers, column.transform(frame[column.name])).padded(len(extended)))
+            else:
+                tables.append(table.padded(len(extended)))
+        titles = self.titles
+        if titles is not None and titles.column in frame.columns:
+            titles = titles.replaced(numbers, as_text(frame[titles.column]), len(extended))
+        elif titles is not None:
+            titles = titles.replaced(numbers[:0], ids[:0], len(extended))
+        whole = self.whole_ids and _are_whole(ids)
+        return replace(self, ids=extended, whole_ids=whole, tables=tuple(tables), titles=titles), numbers
+
+
+def one_hot_ids(numbers: npt.NDArray[Any], n_columns: int) -> Table:
+    """Return the table of bare ids; a number of -1, or one that the model has no column for, is an empty row."""
+    known = (numbers >= 0) & (numbers < n_columns)
+    indptr = np.concatenate([[0], np.cumsum(known)])
+    matrix = csr_of(indptr, numbers[known], np.ones(int(indptr[-1]), np.float32), n_columns)
+    return Table(len(numbers), n_columns, matrix)
+
+
+def _are_whole(ids: pl.Series) -> bool:
+    import polars as pl
+
+    return bool((ids.cast(pl.Int64, strict=False).cast(pl.String) == ids).fill_null(False).all())
+
+
+def one_value(name: str, value: Any) -> pl.Series:
+    """Return a single value as a column."""
+    import polars as pl
+
+    if isinstance(value, str):
+        value = value.encode(errors="replace").decode()  # a lone surrogate cannot go into a series
+    elif isinstance(value, list | tuple | set | frozenset):
+        value = list(value)
+    return pl.Series(name, [value], strict=False)

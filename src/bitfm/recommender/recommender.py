@@ -1,0 +1,475 @@
+"""Tables in, recommendations out."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from bitfm.data.blocks import Blocks
+from bitfm.models import DiscreteFM, Explanation
+from bitfm.models._base import FeatureModel, check_choice, check_whole
+from bitfm.models._progress import Callback
+from bitfm.recommender import _changes, _evaluation, _given, _query
+from bitfm.recommender._evaluation import Evaluation
+from bitfm.recommender._events import ANCHOR, teacher_of_events
+from bitfm.recommender._fitting import Fitting
+from bitfm.recommender._reading import ColumnNote, SideReader, read_interactions
+from bitfm.recommender._state import State
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["Recommender"]
+
+
+class Recommender:
+    """Learns from tables of interactions, users and items, and recommends by their own ids.
+
+    Parameters
+    ----------
+    bits : int, default 64
+        Length of the codes: a multiple of 8 from 8 to 512.
+    objective : {"anchored", "paper"}, default "anchored"
+        As of `DiscreteFM`.
+    model : DiscreteFM, optional
+        Settings of the machine, in place of ``bits``, ``objective``, ``random_state``, ``n_jobs`` and ``verbose``. Its
+        features always meet across users, context and items, never within one of them.
+    kinds : mapping of column to kind, optional
+        What columns are, where it is not what they look like: ``{"zip": "ignore", "item.year": "number"}``; see
+        `bitfm.data.kind_of`. A column is called by its name, or by ``user.``, ``item.`` or ``context.`` and its name.
+    history, raters : bool, default True
+        Whether users have the items they have rated as features, and items the users who have rated them.
+    negatives : int, default 4
+        For events: how many items are drawn against each.
+    random_state : int, default 0
+    n_jobs : int, default -1
+        Threads; -1 is all. The result does not depend on it.
+    verbose : int, default 0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    notes : dict of str to str
+        Anything to be kept with the model, such as where the data came from.
+
+    Examples
+    --------
+    >>> from bitfm import Recommender
+    >>> from bitfm.data import make_bookshop
+    >>> shop = make_bookshop(n_readers=200, n_books=100, n_ratings=4000)
+    >>> rec = Recommender(bits=32).fit(
+    ...     shop.ratings, users=shop.readers, items=shop.books, user="reader", item="title", target="rating"
+    ... )
+    >>> rec
+    Recommender(200 users, 100 items, 4000 ratings, 32 bits)
+    >>> reader = shop.readers["reader"][0]
+    >>> best = rec.recommend(reader, n=3)
+    >>> best.columns, len(best)
+    (['rank', 'item', 'score'], 3)
+    >>> rec.recommend_new(history=[(best["item"][0], 5)], features={"age_group": "25-34"}, n=2).columns
+    ['rank', 'item', 'score']
+    """
+
+    def __init__(
+        self,
+        bits: int = 64,
+        *,
+        objective: str = "anchored",
+        model: DiscreteFM | None = None,
+        kinds: Mapping[str, Any] | None = None,
+        history: bool = True,
+        raters: bool = True,
+        negatives: int = 4,
+        random_state: int = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ) -> None:
+        self.bits = bits
+        self.objective = objective
+        self.model = model
+        self.kinds = kinds
+        self.history = history
+        self.raters = raters
+        self.negatives = negatives
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.notes: dict[str, str] = {}
+        self._state: State | None = None
+        self._columns: list[ColumnNote] = []
+        self._changing = threading.Lock()  # one change at a time, each on top of the last; queries do not wait
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_changing"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._changing = threading.Lock()
+
+    def __repr__(self) -> str:
+        if self._state is None:
+            return f"Recommender({self.bits} bits, not fitted)"
+        state = self._state
+        thing = "events" if state.target is None else "ratings"
+        sizes = f"{len(state.users)} users, {len(state.items)} items, {state.log.by_user.n_entries} {thing}"
+        return f"Recommender({sizes}, {state.model.bits} bits)"
+
+    def fit(
+        self,
+        interactions: Any,
+        *,
+        users: Any = None,
+        items: Any = None,
+        user: str = "user_id",
+        item: str = "item_id",
+        target: str | None = "rating",
+        context: Sequence[str] = (),
+        time: str | None = None,
+        title: str | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn from tables: frames of Polars, pandas or Arrow, dictionaries of columns, or paths of files.
+
+        Parameters
+        ----------
+        interactions : table
+            A row for each rating, or for each event. Of ratings of the same user and item the latest counts, unless
+            there is a context; events all count.
+        users, items : table, optional
+            A row for each user, or item: what is known of them. Those without interactions are known by it, too.
+        user, item : str
+            The columns of ids, in the interactions and in the tables of users and items.
+        target : str or None, default "rating"
+            The column of ratings. None: the rows are events, such as purchases, and items that a user has not chosen
+            are drawn to count against them.
+        context : sequence of str, optional
+            Columns of the interactions that are known when one asks for recommendations, such as the weather.
+        time : str, optional
+            The column of times, to tell which of two ratings is the latest.
+        title : str, optional
+            The column of items to show beside their ids; by default one that is called ``title`` or ``name``.
+        callback : called with an `Iteration` after each iteration; returning True stops the fit
+
+        Raises
+        ------
+        TableError
+            If a table cannot be used; the message names table, column and row. What was fitted before stays.
+        """
+        from bitfm.data.tables import as_frame
+
+        context = (context,) if isinstance(context, str) else tuple(context)
+        if len(set(context)) < len(context):
+            raise ValueError(f"context: {', '.join(map(repr, context))} names a column twice; name each once.")
+        if title is not None and items is None:
+            raise ValueError(f"title={title!r} is a column of items, but there is no table of items; give items=.")
+        frame, frames = as_frame("interactions", interactions)
+        read = read_interactions(
+            frame,
+            user=user,
+            item=item,
+            target=target,
+            context=context,
+            time=time,
+            latest=target is not None and not context,
+        )
+        reader = SideReader(self.kinds or {})
+        of_users = None if users is None else as_frame("users", users)[0]
+        of_items = None if items is None else as_frame("items", items)[0]
+        user_side = reader.read("user", of_users, user, read.users, read.whole_ids[0], None)
+        item_side = reader.read("item", of_items, item, read.items, read.whole_ids[1], title)
+        columns = tuple(reader.columns("context", read.context)) if read.context is not None else ()
+        reader.finish()
+        fitting = Fitting(
+            user_side,
+            item_side,
+            columns,
+            read,
+            self._machine(events=target is None),
+            bool(self.history),
+            bool(self.raters),
+            check_whole("negatives", self.negatives, 1, 1000),
+            check_whole("random_state", self.random_state, 0),
+        )
+        state = fitting.run(target=target, time=time, frames=frames, callback=callback)
+        with self._changing:
+            self._state, self._columns = state, reader.notes
+        return self
+
+    def recommend(
+        self,
+        users: Any,
+        n: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        seen: bool = False,
+        allow: Iterable[Any] | None = None,
+        deny: Iterable[Any] | None = None,
+    ) -> Any:
+        """Return the best items for a user, or for several.
+
+        The result is exact: what scoring every item and sorting would find. A user who is not known gets what is best
+        for anybody.
+
+        Parameters
+        ----------
+        users : id, or sequence of ids
+        n : int, default 10
+        context : mapping of column to value, optional
+            The same for all; what is not given is unknown.
+        seen : bool, default False
+            Whether to return items, too, that a user has already.
+        allow, deny : ids of items, optional
+            Items to choose from, and items to leave out.
+
+        Returns
+        -------
+        frame of the kind that the recommender was fitted on
+            Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` first.
+        """
+        state = self._fitted()
+        single = _given.is_id(users)
+        ids = [users] if single else list(users)
+        numbers = state.users.numbers_of(ids)
+        n = check_whole("n", n, 1)
+        at = _query.context_of(state, self._told("context", context), len(ids))
+        found = _query.best_for(state, numbers, at, n, seen=seen, allow=allow, deny=deny)
+        return _given.answer(state, found, None if single else ids)
+
+    def recommend_new(
+        self,
+        history: Iterable[Any] = (),
+        features: Mapping[str, Any] | None = None,
+        n: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        allow: Iterable[Any] | None = None,
+        deny: Iterable[Any] | None = None,
+    ) -> Any:
+        """Return the best items for somebody who was never seen.
+
+        Parameters
+        ----------
+        history : pairs of an item's id and a rating, or bare ids; or a mapping
+            Items that are not known are passed over.
+        features : mapping of column to value, optional
+            Columns of the users' table; what is not given is missing.
+        n, context, allow, deny : as for `recommend`
+        """
+        state = self._fitted()
+        found = _query.best_for_new(
+            state,
+            history,
+            self._told("user", features),
+            _query.context_of(state, self._told("context", context), 1),
+            check_whole("n", n, 1),
+            allow=allow,
+            deny=deny,
+        )
+        return _given.answer(state, found, None)
+
+    def similar_items(self, item: Any, n: int = 10) -> Any:
+        """Return the items that the same users like.
+
+        The score is the correlation, from user to user, of what the model says of the two items beyond what it says of
+        any.
+        """
+        state = self._fitted()
+        found = _query.similar_items(state, _query.item_number(state, item), check_whole("n", n, 1))
+        return _given.answer(state, _query.Found(found.items[None, :], found.scores[None, :]), None)
+
+    def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
+        """Take a score apart: the contribution of every feature and of every pair, by name.
+
+        A user of None is somebody of whom nothing is known.
+        """
+        state = self._fitted()
+        number = -1 if user is None else int(state.users.numbers_of([user])[0])
+        at = _query.context_of(state, self._told("context", context), 1)
+        return _query.explain(state, number, _query.item_number(state, item), at)
+
+    def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
+        """Score interactions.
+
+        Parameters
+        ----------
+        pairs : table with the columns of users, items and context, or a list of pairs of ids
+            Users, items and values that are not known are scored by what is. Columns of the context may be left out.
+        """
+        state = self._fitted()
+        return state.scores(*_given.pairs_of(state, pairs))
+
+    def evaluate(
+        self,
+        test: Any,
+        *,
+        k: int = 10,
+        without: Sequence[str] = (),
+        by: str = "auto",
+        model: FeatureModel | None = None,
+    ) -> Evaluation:
+        """Return how good the recommender is on interactions that it was not fitted to.
+
+        Of events, an item that is not known cannot be found, and counts as missed.
+
+        Parameters
+        ----------
+        test : table as for `fit`
+        k : int, default 10
+        without : sequence of str, optional
+            Fields that the fitted model is to do without, such as ``"user.history"``, or whole blocks such as
+            ``"context"``; see `fields`.
+        by : {"auto", "user", "interaction"}, default "auto"
+            Of events: whether each user is to find all held-out items among those that are new to them, or each
+            interaction its item among all, in its context. By default the second if there is a context.
+        model : BiasModel or FM, optional
+            Another model, fitted to `training_data` of the same interactions, to compare with. Its features must meet
+            across blocks only: ``FM(interactions="cross")``.
+        """
+        if model is not None and len(without):
+            raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
+        state = self._fitted()
+        k = check_whole("k", k, 1)
+        state = _evaluation.without(state, [without] if isinstance(without, str) else without)
+        read = _given.interactions_of(state, test, "test", latest=False)
+        users, items = state.users.ids.numbers(read.users), state.items.ids.numbers(read.items)
+        names = read.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
+        context = _given.contexts_of(state, read)
+        judged = state.model if model is None else model
+        by = check_choice("by", by, ("auto", "user", "interaction"))
+        if read.target is None and (by == "interaction" or (by == "auto" and state.context)):
+            return _evaluation.evaluate_each_event(state, judged, users, items, context, k)
+        if read.target is None:
+            items = items.astype(np.int64)
+            unknown = np.unique(read.items.filter(items < 0), return_inverse=True)[1]
+            items[items < 0] = len(state.items) + unknown  # which nobody can find
+            return _evaluation.evaluate_events(state, judged, users, items, names, k)
+        return _evaluation.evaluate_ratings(state, judged, users, items, read.target, context, names, k)
+
+    def training_data(self, interactions: Any) -> tuple[Blocks, npt.NDArray[np.float64]]:
+        """Return interactions as `fit` gives them to the model: blocks and targets, for events with items drawn."""
+        state = self._fitted()
+        read = _given.interactions_of(
+            state, interactions, "interactions", latest=state.target is not None and not state.context
+        )
+        fitting = Fitting(
+            state.users,
+            state.items,
+            state.context,
+            read,
+            state.model,
+            ("user", "history") in state.sizes,
+            ("item", "raters") in state.sizes,
+            self.negatives,
+            self.random_state,
+            state.sizes,
+        )
+        return fitting.examples()
+
+    def add_users(self, users: Any) -> Self:
+        """Add users, or give known ones other values; columns as of the table that the recommender was fitted on."""
+        ids, frame = _given.rows_of(self._fitted(), "user", users)
+        with self._changing:
+            self._state = _changes.with_side_rows(self._fitted(), "user", ids, frame)
+        return self
+
+    def add_items(self, items: Any) -> Self:
+        """Add items, or give known ones other values; they are recommended from now on."""
+        ids, frame = _given.rows_of(self._fitted(), "item", items)
+        with self._changing:
+            self._state = _changes.with_side_rows(self._fitted(), "item", ids, frame)
+        return self
+
+    def add_ratings(self, ratings: Any) -> Self:
+        """Add ratings, or events, and solve anew for the codes of all users and items that they name.
+
+        Everything else stays as it is. Users and items may be new. Of a user and an item, what was added last counts,
+        whatever its time; within a table the latest, or the mean where there is a context.
+
+        Parameters
+        ----------
+        ratings : table as for `fit`
+            Columns of the context, and of the time, may be left out.
+        """
+        with self._changing:
+            state = self._fitted()
+            read = _given.interactions_of(state, ratings, "ratings", latest=not state.context)
+            values = np.ones(len(read)) if read.target is None else read.target
+            self._state = _changes.with_ratings(state, read.users, read.items, values, _given.contexts_of(state, read))
+        return self
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self._fitted().users)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self._fitted().items)
+
+    @property
+    def fields(self) -> list[str]:
+        """The model's fields, such as ``"user.age"`` and ``"user.history"``."""
+        return [f"{field.block}.{field.name}" for field in self._fitted().model.fields_]
+
+    @property
+    def model_(self) -> DiscreteFM:
+        """The fitted machine."""
+        return self._fitted().model
+
+    def describe(self) -> Any:
+        """Return what was made of the columns: a frame of side, column, kind, why, features and share of missing."""
+        import polars as pl
+
+        from bitfm.data.tables import in_kind
+
+        names = ("side", "column", "kind", "why", "features", "missing")
+        rows = {name: [getattr(note, name) for note in self._columns] for name in names}
+        return in_kind(pl.DataFrame(rows), self._fitted().frames)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything but ``kinds`` and ``model``, which a new fit would need, to one file; see `bitfm.open`.
+
+        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
+        """
+        from bitfm.recommender._saving import save_recommender
+
+        self._fitted()
+        save_recommender(self, Path(path))
+
+    def _machine(self, *, events: bool) -> DiscreteFM:
+        if self.model is not None:
+            if not isinstance(self.model, DiscreteFM):
+                raise TypeError(f"model must be a DiscreteFM or None, got {type(self.model).__name__}.")
+            machine: DiscreteFM = clone(self.model)
+        else:
+            machine = DiscreteFM(
+                self.bits,
+                objective=self.objective,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+        if events and machine.objective == "anchored":
+            machine.teacher = teacher_of_events() if machine.teacher is None else machine.teacher
+            machine.anchor = ANCHOR if machine.anchor == "auto" else machine.anchor
+        machine.interactions = "cross"
+        return machine
+
+    def _fitted(self) -> State:
+        if self._state is None:
+            raise NotFittedError("This Recommender is not fitted yet: call fit with a table of interactions first.")
+        return self._state
+
+    def _told(self, side: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Leave out columns that the fit found to tell nothing."""
+        ignored = {note.column for note in self._columns if note.side == side and not note.features}
+        return {name: value for name, value in (values or {}).items() if name not in ignored}

@@ -1,0 +1,280 @@
+"""A recommender that is opened answers as the one that was saved; a save happens entirely or not at all."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import bitfm
+from bitfm import ModelFileError, Recommender, modelfile
+from bitfm.errors import NewerModelFileError
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.bitfm"
+
+
+def answers(rec, shop):
+    """Return all kinds of answers."""
+    readers = [*shop.readers["reader"][:20], "nobody"]
+    yield rec.recommend(readers, n=30).to_dict(as_series=False)
+    yield rec.recommend_new([(100, 5), (103, 1)], {"age_group": "35-49"}, n=30).to_dict(as_series=False)
+    yield rec.similar_items(100, n=20).to_dict(as_series=False)
+    yield str(rec.explain(readers[0], 101))
+    yield rec.predict(shop.ratings).tolist()
+    yield rec.evaluate(shop.ratings, without=["user.id"])
+    yield rec.describe().to_dict(as_series=False)
+    yield (repr(rec), rec.fields, rec.notes, rec.n_users, rec.n_items)
+
+
+def test_the_same_answers_come_back_bit_for_bit(rec, shop, path):
+    rec.notes = {"source": "a generated shop"}
+    rec.save(path)
+    opened = bitfm.open(path)
+    assert list(answers(opened, shop)) == list(answers(rec, shop))
+
+
+def test_it_can_be_changed_after_opening_as_before(rec, shop, path):
+    rec.save(path)
+    opened = bitfm.open(path)
+    for one in (rec, opened):
+        one.add_users({"reader": ["late"], "age_group": ["35-49"]})
+        one.add_items({"book": [1], "genre": ["Horror"], "title": ["One"]})
+        one.add_ratings({"reader": ["late", "later"], "book": [1, 2], "rating": [5, 1]})
+    assert list(answers(opened, shop)) == list(answers(rec, shop))
+    rec.save(path)
+    opened.save(path.with_name("other.bitfm"))
+    assert path.read_bytes() == path.with_name("other.bitfm").read_bytes()
+    again = bitfm.open(path)
+    assert list(answers(again, shop)) == list(answers(rec, shop))
+    assert again.recommend("late", n=200).equals(rec.recommend("late", n=200))
+
+
+def test_events_and_contexts_come_back(fitted_on_contexts, events, path):
+    fitted_on_contexts.save(path)
+    opened = bitfm.open(path)
+    np.testing.assert_array_equal(opened.predict(events), fitted_on_contexts.predict(events))
+    at = {"context": {"daytime": "evening"}}
+    assert opened.recommend("p3", **at).equals(fitted_on_contexts.recommend("p3", **at))
+    assert opened.recommend_new(["t1", "t2"], **at).equals(fitted_on_contexts.recommend_new(["t1", "t2"], **at))
+    more = {"person": ["p3", "late"], "thing": ["t1", "t90"], "daytime": ["evening", None]}
+    changed = copy.copy(fitted_on_contexts).add_ratings(more)
+    assert opened.add_ratings(more).recommend("late", **at).equals(changed.recommend("late", **at))
+    for mine, theirs in zip(opened.training_data(events)[0].fields, opened.model_.fields_, strict=False):
+        assert (mine.block, mine.name) == (theirs.block, theirs.name)
+
+
+def test_an_opened_recommender_outlives_its_file(rec, shop, path):
+    rec.save(path)
+    opened = bitfm.open(path)
+    opened.save(path)  # over the very file it is mapped from
+    path.unlink()
+    assert list(answers(opened, shop)) == list(answers(rec, shop))
+
+
+def test_it_can_be_fitted_again(rec, shop, path):
+    rec.save(path)
+    opened = bitfm.open(path).fit(**shop.tables)
+    np.testing.assert_array_equal(opened.model_.codes_, rec.model_.codes_)
+
+
+def test_the_model_can_be_loaded_on_its_own(rec, shop, path):
+    rec.save(path)
+    model = bitfm.load(path)
+    blocks, _ = rec.training_data(shop.ratings)
+    np.testing.assert_array_equal(model.predict(blocks), rec.model_.predict(blocks))
+
+
+def test_a_bare_model_is_no_recommender(rec, path):
+    rec.model_.save(path)
+    with pytest.raises(ModelFileError, match=r"without a recommender.*bitfm\.load"):
+        bitfm.open(path)
+
+
+def test_nothing_is_saved_before_a_fit(path):
+    with pytest.raises(ValueError, match="not fitted"):
+        Recommender().save(path)
+    assert not path.exists()
+
+
+def test_a_newer_file_is_told_apart(rec, path):
+    rec.save(path)
+    raw = path.read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8 : 8 + length])
+    header["__metadata__"]["version"] = "99"
+    text = json.dumps(header).encode()
+    text += b" " * (-(8 + len(text)) % 64)
+    path.unlink()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + length :])
+    with pytest.raises(NewerModelFileError, match="newer"):
+        bitfm.open(path)
+
+
+def test_opening_does_not_read_the_large_tables(rec, shop, path):
+    """Wild content is found when it is used, not before: so it was not read before."""
+    rec.save(path)
+    contents = modelfile.read(path)
+    tensors = dict(contents.tensors)
+    for name in ("tables.log.indices", "tables.user.table.0.indices"):
+        tensors[name] = np.full_like(tensors[name], 2**31 - 1)
+    other = path.with_name("other.bitfm")
+    modelfile.write(other, tensors, contents.metadata)
+    opened = bitfm.open(other)
+    with pytest.raises(ModelFileError, match="damaged"):
+        opened.recommend(shop.readers["reader"][0])
+
+
+@pytest.mark.memory
+def test_opening_touches_a_small_part_of_the_file(rec, shop, path):
+    """Of many users' worth of log and codes, hardly a page is looked at for one of them."""
+    n = 300_000
+    rng = np.random.default_rng(0)
+    rec.save(path)
+    contents = modelfile.read(path)
+    tensors, entries = dict(contents.tensors), 20 * n
+    tensors["tables.log.indices"] = np.concatenate(
+        [tensors["tables.log.indices"], rng.integers(150, size=entries).astype(np.int32)]
+    )
+    tensors["tables.log.values"] = np.concatenate([tensors["tables.log.values"], np.ones(entries, np.float32)])
+    other = path.with_name("large.bitfm")
+    modelfile.write(other, tensors, contents.metadata)
+    child = run_python(
+        """
+        import sys, bitfm
+        bitfm.open(sys.argv[1]).recommend(sys.argv[2])
+        text = open("/proc/self/smaps").read().split(sys.argv[1], 1)[1]
+        print(next(line for line in text.splitlines() if line.startswith("Rss:")).split()[1])
+        """,
+        other,
+        shop.readers["reader"][0],
+    )
+    resident = int(child.communicate()[0]) << 10
+    assert child.returncode == 0
+    assert resident < 0.1 * other.stat().st_size
+
+
+# Whole or not at all
+
+
+def run_python(code, *arguments):
+    """Start the code in another process that finds the same packages."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_full_disk_leaves_the_old_file(rec, shop, path):
+    rec.save(path)
+    before = path.read_bytes()
+    child = run_python(
+        """
+        import resource, sys
+        import bitfm
+
+        rec = bitfm.open(sys.argv[1]).add_users({"reader": ["late"]})
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+        try:
+            rec.save(sys.argv[1])
+        except OSError as error:
+            print(error.errno, error.filename)
+        """,
+        path,
+    )
+    assert child.communicate()[0].strip() == f"{errno.EFBIG} {path}"
+    assert os.listdir(path.parent) == [path.name]
+    assert path.read_bytes() == before
+
+
+def test_a_process_killed_while_saving_leaves_a_whole_file(rec, shop, path):
+    """The child saves one of two states again and again; whenever it dies, the file is one of them."""
+    rec.save(path)
+    old = path.read_bytes()
+    rec.add_users({"reader": ["late"], "age_group": ["35-49"]}).save(path)
+    whole = {old, path.read_bytes()}
+    rng = np.random.default_rng(0)
+    child = run_python(
+        """
+        import os, sys
+        import bitfm
+
+        a = bitfm.open(sys.argv[1])
+        b = bitfm.open(sys.argv[2])
+        print("ready", flush=True)
+        while True:
+            pid = os.fork()
+            if not pid:
+                while True:
+                    a.save(sys.argv[1])
+                    b.save(sys.argv[1])
+            print(pid, flush=True)
+            os.waitpid(pid, 0)
+        """,
+        path,
+        _copy(path, old),
+    )
+    try:
+        assert child.stdout.readline() == "ready\n"
+        for _ in range(12):
+            victim = int(child.stdout.readline())
+            time.sleep(rng.uniform(0.01, 0.1))
+            os.kill(victim, signal.SIGKILL)
+            while _alive(victim):
+                time.sleep(0.001)
+            assert path.read_bytes() in whole
+            assert bitfm.open(path).n_items == 150
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _copy(path, raw):
+    other = path.with_name("old.bitfm")
+    other.write_bytes(raw)
+    return other
+
+
+def _alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_save_during_changes_is_of_one_state(rec, path):
+    """Save and change at once: what is opened is consistent."""
+
+    def change():
+        for step in range(10):
+            rec.add_ratings({"reader": [f"n{step}"], "book": [1000 + step], "rating": [5]})
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    while thread.is_alive():
+        rec.save(path)
+        opened = bitfm.open(path)
+        added = opened.n_users - 300
+        assert opened.n_items == 150 + added
+        assert opened.recommend("nobody", n=400).height == opened.n_items
+    thread.join()
+    assert rec.n_items == 160
+
+
+def test_a_frame_of_another_library_comes_back_as_such(shop, path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"user_id": [1, 2, 2], "item_id": [5, 5, 6], "rating": [1.0, 2.0, 3.0]})
+    Recommender(bits=8, n_jobs=1).fit(frame).save(path)
+    assert isinstance(bitfm.open(path).recommend(1), pd.DataFrame)
