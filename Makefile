@@ -21,7 +21,7 @@ $(VENV)/.extra-%: pyproject.toml $(VENV)/.installed
 	$(PIP) install --no-build-isolation --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.installed  ## generate a bookshop, fit every model, recommend
+demo: $(VENV)/.extra-plots  ## generate a bookshop, compare the models, recommend
 	$(BIN)/bitfm demo
 
 test: $(VENV)/.extra-test  ## the tests

@@ -13,8 +13,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+
+class _Console(Console):
+    """A console that leaves a closed pipe to the command line, where it is no error."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 # A pipe has no width of its own; give tables there enough for every column.
-console = Console(width=None if sys.stdout.isatty() else 180)
+console = _Console(width=None if sys.stdout.isatty() else 180)
 _stderr = Console(stderr=True)
 _NUMBER = re.compile(r"([-+\d.,e]+( ± [\d.,]+)?)?")
 
@@ -27,6 +35,16 @@ def error(message: str) -> None:
 def note(message: str) -> None:
     """Print a remark to standard error, so that standard output stays the result."""
     _stderr.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+def line(message: str) -> None:
+    """Print a line of the result, as long as it is."""
+    console.print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_json(content: Any) -> None:
+    """Print one JSON object; what is no number there, such as NaN, is null."""
+    print(json.dumps(_jsonable(content), allow_nan=False, ensure_ascii=False))
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as_json: bool = False) -> None:
@@ -60,6 +78,18 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:#,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _jsonable(value: Any) -> Any:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

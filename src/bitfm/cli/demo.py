@@ -1,87 +1,140 @@
-"""``bitfm demo``: the whole way on generated data, in seconds."""
+"""``bitfm demo``: the whole way on generated data, in less than a minute."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shlex
+import shutil
+import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import numpy.typing as npt
 import typer
 
-from bitfm.cli._screen import console, note, show
-from bitfm.data import Block, Blocks, Bookshop, make_bookshop
-from bitfm.evaluation import ndcg, rmse, split_per_user
-from bitfm.models import FM, BiasModel, DiscreteFM
-from bitfm.models._saving import load
+from bitfm.cli._progress import fit_progress
+from bitfm.cli._screen import line, note, show
 
-_CODES = "DiscreteFM, anchored, 64 bits"
+if TYPE_CHECKING:
+    from bitfm.demo.contest import Judged
+    from bitfm.demo.shop import Shop
+    from bitfm.models._progress import Callback
+    from bitfm.recommender import Recommender
+
+_READERS, _BOOKS, _RATINGS = 2000, 1000, 60_000
+_SHOWN = 5  # books a reader
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the saved model.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Of the generated bookshop and of every fit.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the model, the tables and the picture.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Of the generated bookshop and of every fit.", min=0)] = 0,
 ) -> None:
-    """Generate a bookshop, fit bias-only, FM and codes of bits, compare them, save the codes, and recommend."""
-    shop = make_bookshop(seed=seed)
-    X, y = shop.blocks(), np.asarray(shop.ratings["rating"], np.float64)
-    console.print(f"{shop!r}: half of each reader's ratings to learn from, half to test on (seed {seed}).")
-    train = split_per_user(shop.reader_rows, 0.5, seed)
-    models: dict[str, Any] = {
-        "bias only": BiasModel(),
-        "FM, ALS, rank 16": FM(rank=16, early_stopping=True, random_state=seed),
-        "FM, Gibbs, rank 16": FM(rank=16, solver="gibbs", random_state=seed),
-        "DiscreteFM, paper, 64 bits": DiscreteFM(objective="paper", bits=64, random_state=seed),
-        _CODES: DiscreteFM(bits=64, random_state=seed),
-    }
-    rows = []
-    for name, model in models.items():
-        note(f"fitting {name}")
-        begin = time.perf_counter()
-        model.fit(X[train], y[train])
-        seconds = time.perf_counter() - begin
-        rows.append({"model": name, **_quality(model, X, y, shop, train, out), "seconds": seconds})
-    show("Half of each reader's ratings, held out", rows)
-    path = out / "bookshop.bitfm"
-    models[_CODES].save(path)
-    model = load(path)
-    console.print(f"\nSaved and opened again: {path} ({path.stat().st_size / 1e3:.0f} kB).\n")
-    for reader in (0, 1):
-        _recommend(model, shop, X, reader, train)
-    console.print("\nTry next: bitfm doctor, bitfm bench read, or the ten lines of code in README.md.")
+    """Generate a bookshop, compare five models on it, recommend books and say why."""
+    begin = time.perf_counter()
+    note("generating a bookshop")
+    from bitfm.demo.contest import CAPTION, fit_recommender, judge_all
+    from bitfm.demo.shop import open_shop, write_tables
 
-
-def _quality(
-    model: Any, X: Blocks, y: npt.NDArray[Any], shop: Bookshop, train: npt.NDArray[np.bool_], out: Path
-) -> dict[str, Any]:
-    scores = model.predict(X[~train])
+    shop = open_shop(_READERS, _BOOKS, _RATINGS, seed)
     out.mkdir(parents=True, exist_ok=True)
-    file = out / ".size.bitfm"
-    model.save(file)
-    size = file.stat().st_size
-    file.unlink()
-    return {
-        "NDCG@10": round(ndcg(shop.reader_rows[~train], y[~train], scores), 4),
-        "RMSE": round(rmse(y[~train], scores), 4),
-        "kB": size / 1e3,
-    }
+    tables = write_tables(shop, out)
+    line(f"A generated bookshop: {shop} (seed {seed}). Half of each reader's ratings are held out to test on.\n")
+    recommender = fit_recommender(shop, seed, _watch)
+    recommender.notes["data"] = f"bitfm demo: half of the ratings of a generated bookshop, {shop}, seed {seed}"
+    model = out / "bookshop.bitfm"
+    recommender.save(model)
+    judged = judge_all(recommender, shop, seed, _watch, note)
+    show("Five models, one split", [entry.row() for entry in judged], caption=CAPTION)
+    pictures = _draw(recommender, shop, judged, out / "bookshop")
+    for reader in shop.readers["reader"].head(2):
+        _recommend(recommender, shop, reader)
+    _add_a_book(recommender, shop)
+    _serve_a_stranger(recommender, shop)
+    line(f"\n{time.perf_counter() - begin:.0f} s in all. Written: {', '.join(map(str, [model, *pictures, *tables]))}")
+    _tell_next_steps(model, tables, shop.readers["reader"][0])
 
 
-def _recommend(model: Any, shop: Bookshop, X: Blocks, reader: int, train: npt.NDArray[np.bool_], n: int = 3) -> None:
-    n_books = len(shop.books["title"])
-    known = shop.book_rows[(shop.reader_rows == reader) & train]
-    candidates = np.setdiff1d(np.arange(n_books, dtype=np.int32), known)
-    tables = {name: block.tables for name, block in X.blocks.items()}
-    pairs = Blocks(
-        reader=Block(np.full(len(candidates), reader), tables["reader"]),
-        book=Block(candidates, tables["book"]),
+@contextlib.contextmanager
+def _watch(what: str) -> Iterator[Callback]:
+    note(what)
+    with fit_progress() as callback:
+        yield callback
+
+
+def _draw(recommender: Recommender, shop: Shop, judged: Sequence[Judged], base: Path) -> list[Path]:
+    from bitfm import _plotting
+    from bitfm.demo.picture import book_map, draw
+
+    if not _plotting.available():
+        line(f"\nNo picture was drawn: {_plotting.MISSING}")
+        return []
+    note("drawing a picture")
+    draw(judged, book_map(recommender, shop), shop.books["genre"].to_list(), base)
+    return [base.with_suffix(".png"), base.with_suffix(".svg")]
+
+
+def _recommend(recommender: Recommender, shop: Shop, reader: str) -> None:
+    import polars as pl
+
+    from bitfm.demo.reasons import reasons
+
+    about = shop.readers.filter(pl.col("reader") == reader).row(0, named=True)
+    rated = dict(shop.train.filter(pl.col("reader") == reader).select("title", "rating").iter_rows())
+    best = recommender.recommend(reader, n=_SHOWN)
+    because = ["; ".join(reasons(recommender.explain(reader, title), rated)) for title in best["item"]]
+    rows = [{**row, "because": why} for row, why in zip(_rows(best, shop), because, strict=True)]
+    likes = " and ".join(about["favourite_genres"])
+    line("")
+    show(f"For {reader}, {about['age_group']}, who likes {likes} and has rated {len(rated)} books", rows)
+
+
+def _add_a_book(recommender: Recommender, shop: Shop) -> None:
+    from bitfm.demo.newcomers import new_book, rank_new_book
+
+    note("adding a book that nobody has rated")
+    book = new_book(shop)
+    fitting, highest = rank_new_book(recommender, shop, book)
+    genre = book["genre"]
+    line(f"\nA book that nobody has rated: {book['title']} by {book['author']} ({genre}). Nothing is fitted again.")
+    line(f"  For {fitting.reader}, the busiest reader of {genre} alone: number {fitting.rank:,} of {fitting.among:,}.")
+    likes = " and ".join(highest.likes)
+    line(f"  For {highest.reader}, who likes {likes}, it ranks highest: number {highest.rank:,} of {highest.among:,}.")
+
+
+def _serve_a_stranger(recommender: Recommender, shop: Shop) -> None:
+    from bitfm.demo.newcomers import stranger
+
+    somebody = stranger(shop)
+    found = recommender.recommend_new(somebody.history, somebody.features, n=_SHOWN)
+    likes = " and ".join(somebody.features["favourite_genres"])
+    told = ", ".join(f"{title} {rating}" for title, rating in somebody.history)
+    line(f"\nA reader whom nobody has seen: {somebody.features['age_group']}, likes {likes}. Rates {told}.")
+    show("For this reader", _rows(found, shop))
+
+
+def _rows(found: Any, shop: Shop) -> list[dict[str, Any]]:
+    """Return recommendations with what the shop says of the books."""
+    rows = found.join(shop.books, left_on="item", right_on="title", how="left", maintain_order="left")
+    return [
+        {
+            "rank": row["rank"],
+            "book": f"{row['item']} by {row['author']} ({row['genre']})",
+            "prediction": f"{row['score']:.2f}",
+        }
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _tell_next_steps(model: Path, tables: Sequence[Path], reader: str) -> None:
+    file, mine = (shlex.quote(str(path)) for path in (model, model.with_name("mine.bitfm")))
+    ratings, readers, books = (shlex.quote(str(path)) for path in tables)
+    bitfm = "bitfm" if shutil.which("bitfm") else shlex.quote(os.path.relpath(sys.argv[0]))  # of a virtual environment
+    line("\nTry next:")
+    line(f"  {bitfm} recommend {file} {shlex.quote(reader)}")
+    line(f"  {bitfm} inspect {file}")
+    line(
+        f"  {bitfm} fit --interactions {ratings} --users {readers} --items {books} --user reader --item title -o {mine}"
     )
-    scores = model.predict(pairs)
-    best = np.argsort(-scores, kind="stable")[:n]
-    loved = " and ".join(shop.readers["favourite_genres"][reader])
-    console.print(f"For {shop.readers['reader'][reader]}, who likes {loved}:", highlight=False)
-    for place in best:
-        book = int(candidates[place])
-        title, author, genre = (shop.books[key][book] for key in ("title", "author", "genre"))
-        console.print(f"  {scores[place]:.2f}  {title} by {author} ({genre})", highlight=False)
+    line(f"  {bitfm} fit --help")

@@ -1,0 +1,68 @@
+"""A bar on standard error while a model is fitted, if that is a terminal, and nothing anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bitfm.models import Iteration
+
+__all__ = ["busy", "fit_progress", "stage_title"]
+
+_TITLES = {
+    "trial": "trying settings on a part",
+    "trial-als": "trying settings on a part",
+    "teacher": "learning real factors",
+    "teacher-als": "learning real factors",
+    "relaxed": "learning real factors",
+    "anchor": "learning bits",
+    "codes": "learning bits",
+    "weights": "learning weights",
+    "als": "learning real factors",
+    "gibbs": "learning real factors",
+}
+
+
+def stage_title(stage: str) -> str:
+    """Return what a stage of a fit does, in words."""
+    return _TITLES.get(stage, stage)
+
+
+@contextlib.contextmanager
+def busy(title: str) -> Iterator[None]:
+    """Say what is going on where nothing tells how far it is."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(title):
+        yield
+
+
+@contextlib.contextmanager
+def fit_progress(title: str = "") -> Iterator[Callable[[Iteration], None]]:
+    """Give a callback for a fit; the bar begins anew with every stage.
+
+    Parameters
+    ----------
+    title : what is fitted; without it, the stages are named
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title or "reading columns", total=None)
+
+        def show(iteration: Iteration) -> None:
+            described = title or stage_title(iteration.stage)
+            progress.update(task, description=described, total=iteration.total, completed=iteration.number)
+
+        yield show

@@ -1,0 +1,103 @@
+"""The picture of the demo: what accuracy costs, and a map of the books."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm import _plotting
+from bitfm.demo.contest import Judged
+from bitfm.demo.shop import ITEM
+
+if TYPE_CHECKING:
+    from bitfm.demo.shop import Shop
+    from bitfm.recommender import Recommender
+
+__all__ = ["book_map", "draw"]
+
+# Okabe and Ito's colours, each with two markers: enough for twelve genres.
+_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
+_MARKERS = ("o", "^")
+
+
+def book_map(recommender: Recommender, shop: Shop) -> npt.NDArray[np.float64]:
+    """Return two coordinates a book of the table: the first two principal directions of the books' vectors."""
+    state = recommender._fitted()
+    vectors = state.all_amounts("item").vectors[state.items.numbers_of(shop.books[ITEM].to_list())]
+    centred = vectors - vectors.mean(axis=0)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    return np.asarray(centred @ directions[:2].T, np.float64)
+
+
+def draw(judged: Sequence[Judged], places: npt.NDArray[np.float64], genres: Sequence[str], base: Path) -> None:
+    """Write the picture as ``base.png`` and ``base.svg``."""
+    import matplotlib
+
+    with matplotlib.rc_context(_plotting.STYLE):
+        figure, (left, right) = _plotting.grid_of_panels(2, columns=2, width=4.6, height=4.0)
+        _accuracy_by_size(left, judged)
+        _map_of_books(right, places, genres)
+    _plotting.save(figure, base)
+
+
+def _accuracy_by_size(panel: Any, judged: Sequence[Judged]) -> None:
+    sizes = [entry.kilobytes for entry in judged]
+    middle = float(np.sqrt(min(sizes) * max(sizes)))
+    for entry in judged:
+        style = _plotting.LINES[entry.line]
+        panel.plot(entry.kilobytes, entry.ndcg, marker=style.get("marker", "D"), color=style["color"], markersize=8)
+        on_the_left = entry.kilobytes > middle
+        panel.annotate(
+            entry.name,
+            (entry.kilobytes, entry.ndcg),
+            xytext=(-9 if on_the_left else 9, 0),
+            textcoords="offset points",
+            ha="right" if on_the_left else "left",
+            va="center",
+            color=style["color"],
+        )
+    panel.set_xscale("log")
+    panel.set_xlim(min(sizes) / 2, max(sizes) * 2)
+    panel.margins(y=0.12)
+    panel.set(title="Accuracy against size", xlabel="size of the model, kB", ylabel="NDCG@10")
+
+
+def _map_of_books(panel: Any, places: npt.NDArray[np.float64], genres: Sequence[str]) -> None:
+    from matplotlib import patheffects
+
+    of_books, names = np.asarray(genres), sorted(set(genres))
+    for number, genre in enumerate(names):
+        again, colour = divmod(number, len(_COLOURS))  # neighbours in one round of colours are not so in the next
+        panel.plot(
+            *places[of_books == genre].T,
+            linestyle="",
+            marker=_MARKERS[again % len(_MARKERS)],
+            color=_COLOURS[(colour + 2 * again) % len(_COLOURS)],
+            markersize=4,
+            alpha=0.65,
+            markeredgewidth=0,
+        )
+    middles = np.array([np.median(places[of_books == genre], axis=0) for genre in names])
+    for genre, place in zip(names, _apart(middles, np.ptp(places, axis=0)), strict=True):
+        text = panel.text(*place, genre, ha="center", va="center", fontsize=9, zorder=5)
+        text.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="white")])
+    panel.set(title="The books, by their codes", xticks=[], yticks=[])
+    panel.set(xlabel="first principal direction", ylabel="second principal direction")
+
+
+def _apart(places: npt.NDArray[np.float64], extent: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return places for labels of which no two cover each other: from the top, each goes down as far as it must."""
+    width, height = 0.2 * extent[0], 0.045 * extent[1]
+    placed: list[npt.NDArray[np.float64]] = []
+    moved = places.copy()
+    for label in np.argsort(-places[:, 1], kind="stable"):
+        for other in placed:  # from the top, too
+            if abs(moved[label, 0] - other[0]) < width and other[1] - moved[label, 1] < height:
+                moved[label, 1] = other[1] - height
+        placed.append(moved[label])
+        placed.sort(key=lambda place: -place[1])
+    return moved

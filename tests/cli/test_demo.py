@@ -1,0 +1,79 @@
+"""``bitfm demo``, and what it says can be tried next."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+import bitfm
+from cli_process import call, run
+
+MODELS = ("bias only", "FM, ALS, rank 16", "FM, Gibbs, rank 16", "DiscreteFM, paper", "DiscreteFM, anchored")
+TABLES = {"ratings.csv", "readers.csv", "books.csv"}
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The folder that the demo was run in, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = run("demo", "--out", "here", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout, done.stderr
+
+
+def test_one_table_compares_five_models(shown):
+    _, printed, _ = shown
+    rows = {name: next(row for row in printed.splitlines() if f"│ {name}" in row).split("│") for name in MODELS}
+    ndcg = {name: float(cells[2]) for name, cells in rows.items()}
+    kilobytes = {name: float(cells[4].replace(",", "")) for name, cells in rows.items()}
+    assert all(float(cells[5].replace(",", "")) > 0 for cells in rows.values())  # queries a second
+    assert ndcg["DiscreteFM, anchored"] > ndcg["FM, ALS, rank 16"] > ndcg["bias only"]
+    assert kilobytes["DiscreteFM, anchored"] < kilobytes["FM, ALS, rank 16"] < kilobytes["FM, Gibbs, rank 16"]
+
+
+def test_the_model_the_tables_and_a_picture_are_written(shown):
+    folder, printed, _ = shown
+    pytest.importorskip("matplotlib")
+    files = {path.name for path in (folder / "here").iterdir()}
+    assert files == {"bookshop.bitfm", "bookshop.png", "bookshop.svg"} | TABLES
+    assert all(f"here/{name}" in printed for name in files)
+    recommender = bitfm.open(folder / "here" / "bookshop.bitfm")
+    assert (recommender.n_users, recommender.n_items) == (2000, 1000)
+    assert "2,000 readers, 1,000 books, 60,000 ratings" in recommender.notes["data"]
+
+
+def test_it_recommends_gives_reasons_and_serves_newcomers(shown):
+    _, printed, said = shown
+    for words in ("likes ", "by ", "liked by those who have read it (+", "A book that nobody has rated: ", "number "):
+        assert words in printed
+    assert "A reader whom nobody has seen: " in printed
+    assert "fitting DiscreteFM, paper" in said
+
+
+def test_what_it_says_to_try_next_works(shown):
+    folder, printed, _ = shown
+    steps = [shlex.split(step) for step in printed.split("Try next:\n")[1].splitlines()]
+    assert [step[:2] for step in steps] == [["bitfm", name] for name in ("recommend", "inspect", "fit", "fit")]
+    quick = {2: ["--objective", "paper", "--bits", "8"]}  # less to wait for
+    for number, step in enumerate(steps):
+        done = call(*step[1:], *quick.get(number, []), cwd=folder)
+        assert done.returncode == 0, done.stderr
+    columns = bitfm.open(folder / "here" / "mine.bitfm").describe()
+    kinds = dict(zip(columns["column"], columns["kind"], strict=True))
+    assert kinds["favourite_genres"] == "multi-category"
+    assert kinds["blurb"] == "text"
+
+
+def test_without_matplotlib_it_says_how_to_get_the_picture(tmp_path):
+    script = (
+        "from pathlib import Path; from bitfm import _plotting; from bitfm.cli import demo\n"
+        "_plotting.available = lambda: False\n"
+        "print(demo._draw(None, None, [], Path('picture')))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert "pip install 'bitfm[plots]'" in done.stdout
+    assert done.stdout.endswith("[]\n")
+    assert not list(tmp_path.iterdir())
