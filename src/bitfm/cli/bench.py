@@ -202,6 +202,23 @@ def evaluation(as_json: Json = False) -> None:
 
 
 @app.command()
+def recommender(
+    data: Data = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="context, fold-in, events or categories; may be given several times. Default: all."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what context is worth, and fold-in, and how events are ranked, against implicit."""
+    from bitfm.bench._results import command_line
+    from bitfm.bench.recommender import run
+
+    for title, rows in run(part, folder=data, say=note):
+        show(title, rows, caption=command_line("recommender", part=part), as_json=as_json)
+
+
+@app.command()
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
@@ -227,4 +244,5 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     pairs(as_json=as_json)
     memory(as_json=as_json)
     evaluation(as_json=as_json)
+    recommender(data=data, as_json=as_json)
     scale(as_json=as_json)
