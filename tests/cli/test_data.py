@@ -64,18 +64,18 @@ def test_it_speaks_json_and_counts_what_it_skips(tmp_path):
     assert f"written to {tmp_path / 'out'}" in told["caption"]
 
 
-def test_a_problem_is_one_line_and_exit_code_1(tmp_path):
+def test_a_problem_is_one_line_and_an_exit_code(tmp_path):
     path = raw.write_lines(tmp_path / "review.json", [*map(raw.yelp_line, REVIEWS), "nonsense"])
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes").touch()
-    for arguments, told in (
-        ((path, "--out", "out"), "line 601: not a record with"),
-        ((path, "--out", "out", "--skip-bad", "--min-ratings", "500"), "lower min_ratings (--min-ratings)"),
-        (("nowhere.json", "--out", "out"), "nowhere.json"),
-        (("nowhere.json", "--out", "full"), "full exists and holds other files"),  # told before anything is read
+    for arguments, code, told in (
+        ((path, "--out", "out"), 4, "line 601: not a record with"),
+        ((path, "--out", "out", "--skip-bad", "--min-ratings", "500"), 4, "lower min_ratings (--min-ratings)"),
+        (("nowhere.json", "--out", "out"), 3, "nowhere.json"),
+        (("nowhere.json", "--out", "full"), 3, "full exists and holds other files"),  # told before anything is read
     ):
         done = run("yelp", *arguments, cwd=tmp_path)
-        assert done.returncode == 1
+        assert done.returncode == code
         assert told in " ".join(done.stderr.split())
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()

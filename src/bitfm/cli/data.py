@@ -1,4 +1,4 @@
-"""``bitfm data``: raw data, made ready to fit on."""
+"""``bitfm data``: tables described, and raw data made ready to fit on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bitfm.cli import describe
 from bitfm.cli._screen import show
 
 if TYPE_CHECKING:
     from bitfm.data.prepare import Source
 
-app = typer.Typer(help="Make raw data ready.", no_args_is_help=True)
+app = typer.Typer(help="Look at tables, and make raw data ready.", no_args_is_help=True)
+app.command()(describe.describe)
 prepare_app = typer.Typer(
     help="Average, filter and number raw ratings, and take words from reviews, as the paper does.", no_args_is_help=True
 )

@@ -9,14 +9,16 @@ from typing import Annotated, Any
 import typer
 from packaging.requirements import Requirement
 
-from bitfm import __version__, _core
-from bitfm.bench.datasets import data_folder
+from bitfm import __version__
 from bitfm.cli._screen import show
-from bitfm.models._base import thread_count
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
     """Say what is installed, which instruction set is in use, how many threads, and where the data is."""
+    from bitfm import _core
+    from bitfm.bench.datasets import data_folder
+    from bitfm.models._base import thread_count
+
     folder = data_folder()
     facts = {
         "bitfm": __version__,

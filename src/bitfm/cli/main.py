@@ -2,26 +2,60 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from bitfm import __version__
-from bitfm.cli import bench, data, demo, doctor, paper
+from bitfm.cli import bench, data, demo, doctor, evaluate, fit, inspect, paper, recommend, tune
 from bitfm.cli._screen import error
 from bitfm.errors import BitfmError
 
+_NO_FILE, _NO_SPACE = 3, 14  # exit codes; those of other errors are theirs
+
+
+class _Commands(TyperGroup):
+    """Runs a command; a reader that has seen enough of its output is no error."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # here, and not when nobody can catch what it raises
+            return result
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is left in buffers
+            raise typer.Exit(0) from None
+        except KeyboardInterrupt:
+            error("interrupted")
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
     name="bitfm",
+    cls=_Commands,
     help="Feature-based recommendation in bits.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(demo.demo)
-app.command()(doctor.doctor)
-app.command()(paper.paper)
+for command in (
+    fit.fit,
+    evaluate.evaluate,
+    recommend.recommend,
+    recommend.similar,
+    recommend.explain,
+    inspect.inspect,
+    tune.tune,
+    demo.demo,
+    doctor.doctor,
+    paper.paper,
+):
+    app.command()(command)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 
@@ -43,12 +77,15 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; an expected error is one line on standard error and exit code 1."""
+    """Run the command line; an expected error is one line on standard error and an exit code of its own."""
     try:
         app()
-    except (BitfmError, OSError, ValueError) as problem:
+    except BitfmError as problem:
+        error(str(problem))
+        sys.exit(problem.exit_code)
+    except OSError as problem:
+        error(f"{problem.strerror}: {problem.filename}" if problem.strerror and problem.filename else str(problem))
+        sys.exit(_NO_SPACE if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else _NO_FILE)
+    except ValueError as problem:
         error(str(problem))
         sys.exit(1)
-    except KeyboardInterrupt:
-        error("interrupted")
-        sys.exit(130)

@@ -1,0 +1,44 @@
+"""How good a recommender is on interactions it has not seen, beside simpler models of the same tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bitfm.cli._progress import busy
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bitfm import Recommender
+
+__all__ = ["OURS", "own_row", "rival_rows"]
+
+OURS = "ours"
+
+
+def own_row(
+    rec: Recommender, test: pl.DataFrame, name: str = OURS, *, k: int = 10, without: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what a recommender reaches, with all of its fields or without some."""
+    with busy(f"testing {name}"):
+        return {"model": name, **rec.evaluate(test, k=k, without=without).rows()}
+
+
+def rival_rows(
+    rec: Recommender, train: pl.DataFrame, test: pl.DataFrame, *, k: int = 10, seed: int = 0
+) -> list[dict[str, Any]]:
+    """Fit simpler models to what the recommender was fitted to, and return what they reach: the honest comparison."""
+    from bitfm.cli._rivals import RIVALS
+
+    X, y = rec.training_data(train)
+    rows = []
+    for name, fit in RIVALS.items():
+        begin = time.perf_counter()
+        with busy(f"fitting {name}"):
+            model = fit(X, y, seed)
+        seconds = time.perf_counter() - begin
+        with busy(f"testing {name}"):
+            rows.append({"model": name, **rec.evaluate(test, k=k, model=model).rows(), "seconds": seconds})
+    return rows

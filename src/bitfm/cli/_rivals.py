@@ -1,0 +1,63 @@
+"""The simpler models that codes are compared with, each at settings chosen on a part of the training data.
+
+Codes choose theirs on a tenth of the training data, so their rivals may, too; else the comparison would flatter codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.evaluation import rmse
+from bitfm.models import FM, BiasModel
+from bitfm.models._teacher import _ridge_by_field
+
+if TYPE_CHECKING:
+    from bitfm.data.blocks import Blocks
+
+__all__ = ["RIVALS"]
+
+_HELD_OUT = 0.1
+_FEW = 200  # interactions, of which a tenth tells nothing and may be none
+_BIAS_RIDGES = (3.0, 10.0, 30.0)
+_STRENGTHS = (1.0, 2.0)  # of the penalty of each field that suits a machine that teaches codes
+_RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0)  # the same penalty for all fields; small ones suit few or clean ratings
+_WEIGHT_RIDGE = 10.0
+
+
+def fit_bias(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> BiasModel:
+    """Fit biases with the λ that predicts a part of the data best."""
+    if len(y) < _FEW:
+        return BiasModel(_BIAS_RIDGES[0]).fit(X, y)
+    held_out = np.random.default_rng(seed).random(len(y)) < _HELD_OUT
+    learnt, unseen = X[~held_out], X[held_out]
+    errors = [rmse(y[held_out], BiasModel(ridge).fit(learnt, y[~held_out]).predict(unseen)) for ridge in _BIAS_RIDGES]
+    return BiasModel(_BIAS_RIDGES[int(np.argmin(errors))]).fit(X, y)
+
+
+def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
+    """Fit a machine of 16 real factors with the λ and the number of sweeps that predict a part of the data best."""
+    unit = float(np.std(y)) or 1.0  # factors' λ grows with the targets, weights' λ does not
+    by_field = _ridge_by_field(X)
+    ridges: list[Any] = [{name: unit * strength * λ for name, λ in by_field.items()} for strength in _STRENGTHS]
+    ridges += [unit * λ for λ in _RIDGES]
+    shared: dict[str, Any] = {
+        "linear_regularization": _WEIGHT_RIDGE,
+        "interactions": "cross",
+        "random_state": seed,
+    }
+    if len(y) < _FEW:
+        return FM(regularization=ridges[0], **shared).fit(X, y)
+    trials = []
+    for ridge in ridges:
+        trial = FM(regularization=ridge, early_stopping=True, validation_fraction=_HELD_OUT, **shared).fit(X, y)
+        errors = [iteration.validation for iteration in trial.history_]
+        trials.append((min(errors), int(np.argmin(errors)) + 1, ridge))
+    _, n_iter, ridge = min(trials, key=lambda trial: trial[0])
+    return FM(regularization=ridge, n_iter=n_iter, tol=0, **shared).fit(X, y)
+
+
+RIVALS: dict[str, Callable[[Blocks, npt.NDArray[np.float64], int], Any]] = {"bias only": fit_bias, "FM (ALS)": fit_als}

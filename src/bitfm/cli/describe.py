@@ -1,0 +1,76 @@
+"""``bitfm data describe``: what is in a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bitfm.cli._screen import show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_EXAMPLES = 3
+_LONGEST = 40  # characters of an example
+
+
+def describe(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="CSV and the like, Parquet, JSON lines, libFM, file.mat#name; - is stdin."
+        ),
+    ],
+    columns: Annotated[
+        str | None, typer.Option(help="Names of the columns with commas between, for a file that has none.")
+    ] = None,
+    separator: Annotated[str | None, typer.Option(help="What is between cells. Default: guessed.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: an object a line and file.")] = False,
+) -> None:
+    """Show the columns of tables: types, distinct and missing values, examples, and what a fit would make of them."""
+    from bitfm.data import read_table
+
+    if columns is not None and len(files) > 1:
+        raise typer.BadParameter(f"names of columns were given for {len(files)} files; describe them one by one")
+    for name in files:
+        frame = read_table(name, columns=columns.split(",") if columns is not None else None, separator=separator)
+        rows = [_facts(column) for column in frame]
+        show(name, rows, caption=f"{len(frame):,} rows, {frame.width} columns", as_json=as_json)
+
+
+def _facts(column: pl.Series) -> dict[str, Any]:
+    from bitfm.data import infer_kind
+
+    missing = column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
+    values = _values(column)
+    distinct = values.unique(maintain_order=True)
+    examples = ", ".join(_short(str(value)) for value in distinct.head(_EXAMPLES))
+    inferred = infer_kind(column.name, column)
+    return {
+        "column": column.name,
+        "type": str(column.dtype),
+        "distinct": len(distinct),
+        "missing": missing,
+        "examples": examples,
+        "kind": inferred.kind.called,
+        "why": inferred.reason,
+    }
+
+
+def _values(column: pl.Series) -> pl.Series:
+    """Return the values there are; those of lists one by one."""
+    import polars as pl
+
+    from bitfm.data.tables.values import text_of
+
+    if column.dtype == pl.Object:
+        column = text_of(column)
+    while isinstance(column.dtype, pl.List):
+        column = column.explode()
+    return column.fill_nan(None).drop_nulls() if column.dtype.is_float() else column.drop_nulls()
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

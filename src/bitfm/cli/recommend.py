@@ -1,0 +1,210 @@
+"""``bitfm recommend``, ``similar`` and ``explain``: what a recommender says about users and items."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bitfm.cli import _options as option
+from bitfm.cli._config import PAIRS, Config, configurable
+from bitfm.cli._models import model_and_rest, polars_of, rows_of, stored_ids, unknown_items, unknown_users
+from bitfm.cli._screen import line, note, print_json, show
+from bitfm.cli._tables import pairs_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bitfm import Explanation, Recommender
+
+_SHARES = 12  # of an explanation, in each table
+_BATCH = 1000  # users at a time, where there is no end of them
+
+Csv = Annotated[bool, typer.Option("--csv", help="As CSV, a batch of users at a time.")]
+
+
+@configurable
+def recommend(
+    context_: typer.Context,
+    model: option.Model = None,
+    users: Annotated[
+        list[str] | None, typer.Argument(metavar="USER...", help="Ids; - reads them from stdin, a line each.")
+    ] = None,
+    n: option.Number = 10,
+    context: option.Moment = None,
+    history: Annotated[
+        str | None,
+        typer.Option("--history", metavar="ITEM[:RATING],...", help="What somebody new has had, instead of USER."),
+    ] = None,
+    feature: Annotated[
+        list[str] | None,
+        PAIRS,
+        typer.Option("--feature", metavar="COLUMN=VALUE", help="What somebody new is like. Several times."),
+    ] = None,
+    seen: Annotated[bool, typer.Option("--seen", help="Also what the user has had already.")] = False,
+    as_csv: Csv = False,
+    as_json: option.Json = False,
+    config: Config = None,
+) -> None:
+    """Recommend items to users, or to somebody new.
+
+    bitfm recommend shop.bitfm u42 --context daytime=evening
+
+    bitfm recommend shop.bitfm --history i7:5,i9:2 --feature age=25-34
+    """
+    if as_csv and as_json:
+        raise typer.BadParameter("give --csv or --json, not both", param_hint="--csv")
+    path, asked = model_and_rest(context_, model, users or [])
+    moment = pairs_of("--context", context) or None
+    is_new = history is not None or bool(feature)
+    if is_new == bool(asked):
+        raise typer.BadParameter("name users, or give --history or --feature of somebody new", param_hint="USER")
+    import bitfm
+
+    rec = bitfm.open(path)
+    if is_new:
+        past = _rated(rec, [text.strip() for text in (history or "").split(",") if text.strip()])
+        frame = rec.recommend_new(past, pairs_of("--feature", feature) or None, n, context=moment)
+        batches = iter([polars_of(frame)])
+    else:
+        batches = _for_users(rec, asked, n, moment, seen)
+    if as_csv:
+        for number, batch in enumerate(batches):
+            sys.stdout.write(batch.write_csv(include_header=number == 0))
+        return
+    rows = [row for batch in batches for row in batch.to_dicts()]
+    if as_json:
+        if not is_new:
+            stored = stored_ids(rec, "user", list(dict.fromkeys(row["user"] for row in rows)))
+            rows = [{**row, "user": stored[row["user"]]} for row in rows]
+        print_json({"model": str(path), "context": moment or {}, "recommendations": rows})
+        return
+    show("Recommendations", _with_plain_ids(rows))
+
+
+@configurable
+def similar(
+    context_: typer.Context,
+    model: option.Model = None,
+    item: Annotated[str | None, typer.Argument(metavar="ITEM", help="Its id.")] = None,
+    n: option.Number = 10,
+    as_json: option.Json = False,
+    config: Config = None,
+) -> None:
+    """Find the items that are most like one.
+
+    bitfm similar shop.bitfm i7
+    """
+    path, rest = model_and_rest(context_, model, [item])
+    (item_id,) = _exactly(rest, "ITEM")
+    import bitfm
+
+    rec = bitfm.open(path)
+    rows = rows_of(rec.similar_items(item_id, n))
+    if as_json:
+        print_json({"model": str(path), "item": stored_ids(rec, "item", [item_id])[item_id], "similar": rows})
+        return
+    show(f"Like {item_id}", _with_plain_ids(rows))
+
+
+@configurable
+def explain(
+    context_: typer.Context,
+    model: option.Model = None,
+    user: Annotated[str | None, typer.Argument(metavar="USER", help="The user's id.")] = None,
+    item: Annotated[str | None, typer.Argument(metavar="ITEM", help="The item's id.")] = None,
+    context: option.Moment = None,
+    as_json: option.Json = False,
+    config: Config = None,
+) -> None:
+    """Take the score of a user and an item apart.
+
+    bitfm explain shop.bitfm u42 i7 --context daytime=evening
+    """
+    path, rest = model_and_rest(context_, model, [user, item])
+    user_id, item_id = _exactly(rest, "USER", "ITEM")
+    import bitfm
+
+    rec = bitfm.open(path)
+    found = rec.explain(user_id, item_id, context=pairs_of("--context", context) or None)
+    _remark("user", unknown_users(rec, [user_id]), "explained without the user")
+    if as_json:
+        features = [{"name": it.name, "value": it.value, "contribution": it.contribution} for it in found.features]
+        pairs = [{"names": list(it.names), "contribution": it.contribution} for it in found.pairs]
+        ids = {side: stored_ids(rec, side, [one])[one] for side, one in (("user", user_id), ("item", item_id))}
+        about = {"model": str(path), **ids}
+        fields = [{"name": name, "contribution": share} for name, share in found.by_field().items()]
+        scores = {"score": found.score, "bias": found.bias}
+        print_json({**about, **scores, "fields": fields, "features": features, "pairs": pairs})
+        return
+    _show_explanation(user_id, item_id, found)
+
+
+def _show_explanation(user: str, item: str, found: Explanation) -> None:
+    """Show what made a score: by field, and the features and pairs that weigh most."""
+    named = [(share.name, share.contribution) for share in found.features]
+    named += [(" with ".join(share.names), share.contribution) for share in found.pairs]
+    named.sort(key=lambda share: -abs(share[1]))
+    fields = list(found.by_field().items())
+    for title, shares in ((f"{user} and {item}, by field", fields), ("One by one", named)):
+        rows = [{"what": name, "share": f"{share:+.4f}"} for name, share in shares[:_SHARES]]
+        left = len(shares) - len(rows)
+        more = f"and {left:,} more, {sum(share for _, share in shares[_SHARES:]):+.4f} together" if left else ""
+        show(title, rows, caption=more)
+    line(f"score {found.score:.4f} = bias {found.bias:.4f} and the shares of either table")
+
+
+def _with_plain_ids(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows whose ids are no numbers, which would be printed with commas."""
+    return [{key: str(value) if key in ("user", "item") else value for key, value in row.items()} for row in rows]
+
+
+def _for_users(
+    rec: Recommender, asked: list[str], n: int, moment: dict[str, str] | None, seen: bool
+) -> Iterator[pl.DataFrame]:
+    """Recommend to one batch of users after another, and say who is not known; to nobody, an empty frame."""
+    ids = itertools.chain.from_iterable(_lines() if text == "-" else [text] for text in asked)
+    batch = list(itertools.islice(ids, _BATCH))
+    while True:
+        _remark("user", unknown_users(rec, batch), "served with what suits most")
+        yield polars_of(rec.recommend(batch, n, context=moment, seen=seen))
+        batch = list(itertools.islice(ids, _BATCH))
+        if not batch:
+            return
+
+
+def _lines() -> Iterator[str]:
+    return (line.strip() for line in sys.stdin if line.strip())
+
+
+def _rated(rec: Recommender, history: list[str]) -> list[Any]:
+    """Return items, and items with their ratings, from ITEM and ITEM:RATING; an id may have a colon in it."""
+    past: list[Any] = []
+    for text in history:
+        item, _, rating = text.rpartition(":")
+        if item and unknown_items(rec, [text]):
+            try:
+                past.append((item, float(rating)))
+                continue
+            except ValueError:
+                pass
+        past.append(text)
+    _remark("item", unknown_items(rec, [one[0] if isinstance(one, tuple) else one for one in past]), "passed over")
+    return past
+
+
+def _remark(what: str, unknown: list[str], done: str) -> None:
+    """Say who or what is not known, which is no error."""
+    if unknown:
+        more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        note(f"not known, so {done}: {what} {unknown[0]!r}{more}")
+
+
+def _exactly(rest: list[str], *names: str) -> list[str]:
+    if len(rest) != len(names):
+        given = f"got {' '.join(rest)!r}" if rest else "got nothing"
+        raise typer.BadParameter(f"expected {' '.join(names)} after the model, {given}", param_hint=names[0])
+    return rest

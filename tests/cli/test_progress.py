@@ -1,0 +1,64 @@
+"""Progress is for terminals."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from bitfm.cli._peak import peak_megabytes
+from bitfm.cli._progress import busy, fit_progress, stage_title
+from bitfm.models import Iteration
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def iterations():
+    return [Iteration("teacher", number, 3, 1.0, 1.0) for number in (1, 2, 3)]
+
+
+def test_nothing_is_written_to_a_pipe(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with fit_progress() as callback:
+        told = [callback(iteration) for iteration in iterations()]
+    assert sys.stderr.getvalue() == ""
+    assert told == [None] * 3  # True would stop the fit
+
+
+def test_a_terminal_sees_the_stage_and_how_far_it_is(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with fit_progress() as callback:
+        for iteration in iterations():
+            callback(iteration)
+    assert "learning real factors" in sys.stderr.getvalue()
+    assert "3/3" in sys.stderr.getvalue()
+
+
+def test_a_title_stands_instead_of_the_stages(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with fit_progress("bias only") as callback:
+        callback(iterations()[0])
+    assert "bias only" in sys.stderr.getvalue()
+    assert "learning real factors" not in sys.stderr.getvalue()
+
+
+def test_what_is_going_on_is_said_to_a_terminal_alone(monkeypatch):
+    for stream, shown in ((io.StringIO(), False), (Terminal(), True)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with busy("reading ratings.csv"):
+            pass
+        assert ("reading ratings.csv" in stream.getvalue()) == shown
+
+
+def test_an_unknown_stage_has_its_own_name():
+    assert stage_title("rotation") == "rotation"
+
+
+def test_the_peak_is_at_least_what_a_large_array_takes():
+    held = bytearray(300_000_000)
+    held[::4096] = b"x" * len(held[::4096])
+    assert peak_megabytes() > 300
