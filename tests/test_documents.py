@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/index.md", "docs/quickstart.md", "docs/data.md", "docs/models.md", "docs/evaluation.md"]
+PAGES = [
+    "README.md",
+    "docs/index.md",
+    "docs/quickstart.md",
+    "docs/recommender.md",
+    "docs/data.md",
+    "docs/models.md",
+    "docs/evaluation.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)
