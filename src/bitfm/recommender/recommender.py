@@ -76,6 +76,24 @@ class Recommender:
     (['rank', 'item', 'score'], 3)
     >>> rec.recommend_new(history=[(best["item"][0], 5)], features={"age_group": "25-34"}, n=2).columns
     ['rank', 'item', 'score']
+
+    Of a pair of a reader and a book:
+
+    >>> score = rec.predict([(reader, "A Raven for Low Faerie")])[0]
+    >>> bool(abs(rec.explain(reader, "A Raven for Low Faerie").score - score) < 1e-4)
+    True
+    >>> len(rec.similar_items("A Raven for Low Faerie", n=5))
+    5
+
+    What comes after the fit:
+
+    >>> rec.add_items({"title": ["The Bit Counter"], "genre": ["Fantasy"]}).n_items
+    101
+    >>> more = {"reader": ["Zed", "Zed"], "title": ["The Bit Counter", "A Raven for Low Faerie"], "rating": [5, 2]}
+    >>> rec.add_ratings(more)
+    Recommender(201 users, 101 items, 4002 ratings, 32 bits)
+    >>> rec.evaluate({"reader": ["Zed"], "title": [best["item"][0]], "rating": [4]}).users
+    1
     """
 
     def __init__(
