@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import FM, BiasModel
+from bitfm.cli._accuracy import remark_on
 from bitfm.cli._rivals import fit_als, fit_bias
 from bitfm.data import Block, Blocks, make_bookshop
 from bitfm.evaluation import rmse, split_per_user
@@ -51,3 +52,14 @@ def test_the_same_seed_gives_the_same_rival(problem, fit):
 def test_a_handful_of_ratings_is_enough(problem, fit, n):
     X, y, unseen, _ = problem
     assert np.isfinite(fit(X[:n], y[:n], 0).predict(unseen)).all()
+
+
+def test_a_simpler_model_that_ranks_better_is_told_of():
+    rows = [
+        {"model": "bias only", "NDCG@10": 0.5},
+        {"model": "FM (ALS)", "NDCG@10": 0.7},
+        {"model": "ours", "NDCG@10": 0.6},
+    ]
+    assert remark_on(rows) == "FM (ALS) did better here: try another seed, more ratings, or fewer columns"
+    rows[1]["NDCG@10"] = 0.6
+    assert remark_on(rows) is None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from bitfm import Recommender
 
-__all__ = ["OURS", "own_row", "rival_rows"]
+__all__ = ["OURS", "own_row", "remark_on", "rival_rows"]
 
 OURS = "ours"
 
@@ -24,6 +24,16 @@ def own_row(
     """Return what a recommender reaches, with all of its fields or without some."""
     with busy(f"testing {name}"):
         return {"model": name, **rec.evaluate(test, k=k, without=without).rows()}
+
+
+def remark_on(rows: Sequence[dict[str, Any]]) -> str | None:
+    """Return what to say if a simpler model ranks better than ours, which people should not have to find out."""
+    measure = next(name for name in rows[0] if name.startswith("NDCG"))
+    ours = next(row for row in rows if row["model"] == OURS)
+    better = [row["model"] for row in rows if not row["model"].startswith(OURS) and row[measure] > ours[measure]]
+    if not better:
+        return None
+    return f"{' and '.join(better)} did better here: try another seed, more ratings, or fewer columns"
 
 
 def rival_rows(

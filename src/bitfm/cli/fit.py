@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._accuracy import own_row, rival_rows
+from bitfm.cli._accuracy import own_row, remark_on, rival_rows
 from bitfm.cli._config import MODEL, Config, configurable
 from bitfm.cli._models import need_writable, rows_of, with_percent
 from bitfm.cli._peak import peak_megabytes
 from bitfm.cli._progress import busy, fit_progress
-from bitfm.cli._screen import line, print_json, show
+from bitfm.cli._screen import line, note, print_json, show
 from bitfm.cli._settings import CodeSettings
 from bitfm.cli._split import SPLIT_NOTE, Fingerprint, Split
 from bitfm.cli._tables import Asked, Tables
@@ -82,6 +82,8 @@ def fit(
         test_rows = tables.interactions.filter(~split.train(tables.interactions, asked.user))
         report["accuracy"] = [*rival_rows(rec, train, test_rows, seed=seed), own_row(rec, test_rows)]
         report["accuracy"][-1]["seconds"] = report["seconds"]
+        if remark := remark_on(report["accuracy"]):
+            note(remark)
     if as_json:
         print_json(report)
         return
