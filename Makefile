@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := pyproject.toml CMakeLists.txt $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test lint format bench docs asan aarch64 clean
+.PHONY: demo test test-data lint format bench docs asan aarch64 clean
 
 # What a group of commands needs is installed once, and again when pyproject.toml changes.
 $(BIN)/python:
@@ -26,6 +26,10 @@ demo: $(VENV)/.extra-plots  ## generate a bookshop, compare the models, recommen
 
 test: $(VENV)/.extra-test  ## the tests
 	$(BIN)/python -m pytest
+
+test-data: $(VENV)/.extra-test  ## the tests on the real data sets; BITFM_DATA says where they are
+	@test -d "$$BITFM_DATA" || { echo "BITFM_DATA must name the folder of the data sets; it is '$$BITFM_DATA'" >&2; exit 2; }
+	$(BIN)/python -m pytest -m data
 
 lint: $(VENV)/.extra-lint  ## style and types
 	$(BIN)/ruff check .

@@ -77,12 +77,9 @@ def test_seeds_are_summed_up_as_mean_and_spread():
     assert over_seeds(rows_of("yelp"), ("method", "bits"))[4]["NDCG@10"] == "0.7400"
 
 
-@pytest.mark.data
+@pytest.mark.data("ml-100k")
 def test_eight_bits_are_more_accurate_than_biases():
-    folder = datasets.data_folder()
-    if folder is None or not (folder / "ml-100k").is_dir():
-        pytest.skip("ml-100k is not here (set BITFM_DATA)")
-    split = datasets.load("ml-100k", folder)
+    split = datasets.load("ml-100k")
     assert measure(split, DiscreteFM(8), WITH_HISTORY)["NDCG@10"] >= 0.769 > measure(split, BiasModel())["NDCG@10"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bitfm.bench.datasets import Split, data_folder, load
+from bitfm.bench.datasets import Split, load
 from bitfm.data import history, raters
 
 SIZES = {  # users, items, ratings
@@ -29,12 +29,15 @@ FOLDERS = {"douban": "douban-movie", "yelp": "paper", "amazon": "paper"}  # of t
 each_set = pytest.mark.parametrize("name", SIZES)
 
 
+def each_real_set(*names):
+    """Run a test on these data sets, or on all, where they are."""
+    marks = {name: pytest.mark.data(FOLDERS.get(name, name)) for name in names or SIZES}
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=mark) for name, mark in marks.items()])
+
+
 @cache  # reading takes seconds
 def loaded(name, **options):
-    folder = data_folder()
-    if folder is None or not (folder / FOLDERS.get(name, name)).is_dir():
-        pytest.skip(f"{name} is not here (set BITFM_DATA)")
-    return load(name, folder, **options)
+    return load(name, **options)
 
 
 def small():
@@ -107,8 +110,7 @@ def test_a_missing_file_is_named(name, tmp_path):
         load(name, tmp_path)
 
 
-@pytest.mark.data
-@each_set
+@each_real_set()
 def test_every_rating_is_in_one_part(name):
     split = loaded(name)
     users, items, ratings = (np.concatenate(pair) for pair in zip(split.train, split.test, strict=True))
@@ -122,8 +124,7 @@ def test_every_rating_is_in_one_part(name):
     assert len(np.unique(pairs)) == len(pairs)
 
 
-@pytest.mark.data
-@pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "douban"])
+@each_real_set("ml-100k", "ml-1m", "douban")
 def test_half_of_each_users_ratings_are_to_train_on(name):
     split = loaded(name)
     train, test = (np.bincount(part[0], minlength=split.n_users) for part in (split.train, split.test))
@@ -132,8 +133,7 @@ def test_half_of_each_users_ratings_are_to_train_on(name):
         assert (loaded(name, seed=1).train[1][:1000] != split.train[1][:1000]).any()
 
 
-@pytest.mark.data
-@each_set
+@each_real_set()
 def test_side_tables_have_a_row_for_each_and_rows_of_unit_length(name):
     split = loaded(name)
     for fields, columns, n_rows in zip(
@@ -148,7 +148,7 @@ def test_side_tables_have_a_row_for_each_and_rows_of_unit_length(name):
             np.testing.assert_allclose(squares, table.getnnz(axis=1) > 0, atol=1e-5)
 
 
-@pytest.mark.data
+@pytest.mark.data("ml-100k", "ml-1m")
 def test_movies_and_users_have_their_own_features():
     """Toy Story and Jumanji lead both sets' lists of movies; user 1 is a technician of 24, or a girl under 18."""
     for name in ("ml-100k", "ml-1m"):
@@ -166,8 +166,7 @@ def test_movies_and_users_have_their_own_features():
     assert (cast[toy_story] @ cast[its_sequel].T).toarray() > 0.5
 
 
-@pytest.mark.data
-@pytest.mark.parametrize("name", ["ml-100k", "yelp"])
+@each_real_set("ml-100k", "yelp")
 def test_cold_items_are_only_in_the_test_part(name):
     split, warm = loaded(name, cold_items=0.2), loaded(name)
     assert (split.n_users, split.n_items) == SIZES[name][:2]
@@ -183,8 +182,7 @@ def test_cold_items_are_only_in_the_test_part(name):
     assert X.blocks["user"].tables["history"].to_csr()[:, cold].nnz == 0
 
 
-@pytest.mark.data
-@each_set
+@each_real_set()
 def test_histories_are_of_the_training_part(name):
     split = loaded(name)
     X = split.blocks("test", fields=("history", "raters", *split.user_fields, *split.item_fields))

@@ -8,14 +8,9 @@ import pytest
 from bitfm import BiasModel, DiscreteFM
 from bitfm.bench import datasets, train
 from bitfm.bench._gibbs import compare_gibbs
-from bitfm.bench.datasets import data_folder, load
+from bitfm.bench.datasets import load
 from bitfm.evaluation import ndcg
 from ratings import small_ratings, small_split
-
-needs_data = pytest.mark.skipif(
-    data_folder() is None or not (data_folder() / "paper").is_dir(),
-    reason="the paper's data sets are not here (set BITFM_DATA)",
-)
 
 
 def test_gibbs_sampling_stands_beside_myfm():
@@ -40,8 +35,7 @@ def test_only_the_parts_asked_for_are_measured(tmp_path, monkeypatch):
         train.run(["one"], parts=["everything"], folder=tmp_path)
 
 
-@pytest.mark.data
-@needs_data
+@pytest.mark.data("paper")
 def test_the_papers_accuracy_on_amazon_is_reached():
     """The authors publish NDCG@1 0.8173 and NDCG@10 0.8574, with β = 10, α = 0 and 20 iterations."""
     split = load("amazon")
@@ -54,8 +48,7 @@ def test_the_papers_accuracy_on_amazon_is_reached():
     assert ndcg(users, truth, scores, 10) >= 0.855
 
 
-@pytest.mark.data
-@needs_data
+@pytest.mark.data("paper")
 def test_the_splits_are_the_papers():
     sizes = {"yelp": (13_679, 12_922, 323_348, 316_795), "amazon": (35_151, 33_195, 874_780, 857_280)}
     for name, expected in sizes.items():
@@ -65,9 +58,8 @@ def test_the_splits_are_the_papers():
         assert np.isfinite(bias.predict(split.blocks("test"))).all()
 
 
-@pytest.mark.data
+@pytest.mark.data("paper")
 @pytest.mark.memory
-@needs_data
 def test_a_fit_needs_at_most_three_times_its_input_and_the_model():
     from bitfm.bench._peak import measure_fit
 

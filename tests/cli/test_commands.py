@@ -34,7 +34,7 @@ def test_doctor_tells_what_is_here(tmp_path):
     assert done.returncode == 0, done.stderr
     assert bitfm.__version__ in done.stdout
     assert _core.isa() in done.stdout
-    assert "none found" in done.stdout  # there is no data beside a temporary folder
+    assert "none found" in done.stdout
 
 
 def test_doctor_speaks_json_and_finds_data_and_the_chosen_instruction_set(tmp_path):

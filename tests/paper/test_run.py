@@ -129,8 +129,13 @@ def test_results_come_back_as_they_were(tmp_path):
         Results(path)
 
 
-@pytest.mark.data
-@pytest.mark.parametrize("name", ["ml-1m", "douban"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("ml-1m", marks=pytest.mark.data("ml-1m")),
+        pytest.param("douban", marks=pytest.mark.data("douban-movie")),
+    ],
+)
 def test_features_are_prepared_as_the_paper_does(name):
     from bitfm.bench.datasets import need_data
     from bitfm.paper.datasets import FEATURES

@@ -92,12 +92,9 @@ class Split:
 
 
 def data_folder() -> Path | None:
-    """Return the folder of the real data sets: BITFM_DATA, or else ../shared/data."""
+    """Return the folder of the real data sets, which BITFM_DATA names."""
     named = os.environ.get("BITFM_DATA")
-    if named:
-        return Path(named) if Path(named).is_dir() else None
-    beside = Path.cwd().parent / "shared" / "data"
-    return beside if beside.is_dir() else None
+    return Path(named) if named and Path(named).is_dir() else None
 
 
 def need_data(folder: Path | None) -> Path:
