@@ -40,9 +40,8 @@ def test_what_needs_data_is_skipped_where_there_is_none(folder, passed, reason, 
     pytester.mkdir("a")
     pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text())
     pytester.makepyfile(TESTS)
-    found = pytester.inline_run("-p", "no:cacheprovider")
-    outcomes = found.listoutcomes()
-    assert [report.nodeid.split("::")[1] for report in outcomes[0]] == passed
-    assert len(outcomes[1]) == 4 - len(passed)
-    assert all(reason in report.longrepr[2] for report in outcomes[1][-1:])
-    assert not outcomes[2]
+    ran, skipped, failed = pytester.inline_run("-p", "no:cacheprovider").listoutcomes()
+    assert not failed
+    assert [report.nodeid.split("::")[1] for report in ran] == passed
+    assert len(skipped) == 4 - len(passed)
+    assert reason in skipped[-1].longrepr[2]
