@@ -12,7 +12,7 @@ from pathlib import Path
 from bitfm.bench._measure import WITH_HISTORY, Row, measure
 from bitfm.bench.datasets import Split, load, need_data
 from bitfm.models import FM, DiscreteFM
-from bitfm.models._base import check_whole
+from bitfm.validation import check_integer
 
 __all__ = ["ABLATIONS", "Ablation", "Setting", "run", "select"]
 
@@ -171,7 +171,7 @@ def run(
         ``setting``, ``NDCG@1``, ``NDCG@5``, ``NDCG@10``, ``RMSE``, ``bytes a feature``, ``seconds``, ``fields`` and
         ``seed``.
     """
-    check_whole("seeds", seeds, 1)
+    check_integer("seeds", seeds, 1)
     folder = need_data(folder)
     for seed in range(seeds):
         split = load(dataset, folder, seed)

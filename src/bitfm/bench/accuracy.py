@@ -10,7 +10,7 @@ from bitfm.bench._measure import WITH_HISTORY, Row, measure
 from bitfm.bench.datasets import READERS, Split, load, need_data
 from bitfm.bench.tuning import Tuned, tune_als, tune_bias, tune_sgd
 from bitfm.models import FM, DiscreteFM
-from bitfm.models._base import check_bits, check_whole
+from bitfm.validation import check_bits, check_integer
 
 __all__ = ["ANCHORED", "PAPER", "RIVALS", "run"]
 
@@ -59,7 +59,7 @@ def run(
     for b in bits or ():
         check_bits(b)
     if seeds is not None:
-        check_whole("seeds", seeds, 1)
+        check_integer("seeds", seeds, 1)
     folder = need_data(folder)
     names = list(datasets or READERS)
     for name in names:

@@ -11,7 +11,7 @@ import numpy as np
 from bitfm.bench._measure import WITH_HISTORY, Row, measure, scored
 from bitfm.bench.datasets import Split, load, need_data
 from bitfm.models import FM, BiasModel, DiscreteFM
-from bitfm.models._base import check_bits, check_whole
+from bitfm.validation import check_bits, check_integer
 
 __all__ = ["run"]
 
@@ -38,7 +38,7 @@ def run(
         ``seconds``, ``fields`` and ``seed``. The difference is of NDCG@10 to the same model without the fields added.
     """
     check_bits(bits)
-    check_whole("seeds", seeds, 1)
+    check_integer("seeds", seeds, 1)
     folder = need_data(folder)
     for cold_items, compare in ((None, compare_warm), (0.2, compare_cold)):
         rows: list[Row] = []

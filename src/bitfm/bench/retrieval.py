@@ -22,9 +22,9 @@ from bitfm.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vect
 from bitfm.bench.datasets import load, need_data
 from bitfm.data import Block, Blocks
 from bitfm.models import DiscreteFM
-from bitfm.models._base import check_choice
 from bitfm.models._blas import one_blas_thread
 from bitfm.retrieval import Index
+from bitfm.validation import check_choice
 
 __all__ = ["PARTS", "run"]
 

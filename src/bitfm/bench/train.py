@@ -22,9 +22,9 @@ from bitfm.bench._peak import measure_fit
 from bitfm.bench._reference import sweep_rows
 from bitfm.bench.datasets import Split, load, need_data
 from bitfm.errors import BitfmError
-from bitfm.models._base import check_choice
 from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes
 from bitfm.models._native import make_trainer
+from bitfm.validation import check_choice
 
 __all__ = ["run"]
 

@@ -17,7 +17,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="For programs.")
     """Say what is installed, which instruction set is in use, how many threads, and where the data is."""
     from bitfm import _core
     from bitfm.bench.datasets import data_folder
-    from bitfm.models._base import thread_count
+    from bitfm.validation import thread_count
 
     folder = data_folder()
     facts = {

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bitfm.data._tables import as_table
-from bitfm.models._base import check_whole
+from bitfm.validation import check_integer
 
 __all__ = [
     "ItemLists",
@@ -39,8 +39,8 @@ class ItemLists(NamedTuple):
 def check_ks(k: Ks) -> tuple[tuple[int, ...], bool]:
     """Return the ks that are asked for, and whether they are several, each with a column of its own."""
     if not isinstance(k, Iterable):
-        return (check_whole("k", k, 1, 2**31 - 1),), False
-    ks = tuple(check_whole("k", one, 1, 2**31 - 1) for one in k)
+        return (check_integer("k", k, 1, 2**31 - 1),), False
+    ks = tuple(check_integer("k", one, 1, 2**31 - 1) for one in k)
     if not ks:
         raise ValueError("k: expected a whole number or several, got none.")
     return ks, True
@@ -48,7 +48,7 @@ def check_ks(k: Ks) -> tuple[tuple[int, ...], bool]:
 
 def check_seed(seed: int) -> int:
     """Return a seed that fits in 64 bits."""
-    return check_whole("seed", seed, 0, 2**64 - 1)
+    return check_integer("seed", seed, 0, 2**64 - 1)
 
 
 def check_numbers(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:

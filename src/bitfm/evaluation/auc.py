@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.evaluation._checks import as_rows, items_of, relevant_items, user_names
 from bitfm.evaluation.per_user import PerUser
-from bitfm.models._base import thread_count
+from bitfm.validation import thread_count
 
 __all__ = ["auc"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from bitfm import _core
 from bitfm.evaluation._checks import check_seed
 from bitfm.evaluation.per_user import Mean, PerUser, check_level
-from bitfm.models._base import check_whole, thread_count
+from bitfm.validation import check_integer, thread_count
 
 __all__ = ["Comparison", "compare"]
 
@@ -74,7 +74,7 @@ def compare(a: PerUser, b: PerUser, *, level: float = 0.95, n: int = 10_000, see
     (True, True)
     """
     check_level(level)
-    n, seed = check_whole("n", n, 1, 2**31 - 1), check_seed(seed)
+    n, seed = check_integer("n", n, 1, 2**31 - 1), check_seed(seed)
     if a.ks != b.ks or a.values.ndim != b.values.ndim:
         raise ValueError(f"compare: the first has k={a.ks}, the second k={b.ks}; evaluate both at the same.")
     differences = _paired(a, b)

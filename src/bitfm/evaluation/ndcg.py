@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.evaluation._checks import Ks, check_ks, number
 from bitfm.evaluation.per_user import Mean, PerUser
-from bitfm.models._base import thread_count
+from bitfm.validation import thread_count
 
 __all__ = ["ndcg", "ndcg_per_user"]
 

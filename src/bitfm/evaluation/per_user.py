@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.evaluation._checks import check_seed
-from bitfm.models._base import check_whole, thread_count
+from bitfm.validation import check_integer, thread_count
 
 __all__ = ["Mean", "PerUser", "check_level"]
 
@@ -96,7 +96,7 @@ class PerUser:
         True
         """
         outside = (1 - check_level(level)) / 2
-        n = check_whole("n", n, 1, 2**31 - 1)
+        n = check_integer("n", n, 1, 2**31 - 1)
         if not len(self):
             raise ValueError("interval: there are no users to draw from.")
         table = self._table()

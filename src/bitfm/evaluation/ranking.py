@@ -12,7 +12,7 @@ from bitfm import _core
 from bitfm.data.blocks import Block, Blocks
 from bitfm.evaluation._checks import ItemLists, Ks, as_rows, check_ks, relevant_items, user_names
 from bitfm.evaluation.per_user import Mean, PerUser
-from bitfm.models._base import thread_count
+from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
     from bitfm.retrieval import Index

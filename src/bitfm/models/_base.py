@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Real
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,21 +17,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from bitfm.data._tables import as_table
 from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
 from bitfm.models._native import make_design
+from bitfm.validation import check_real
 
-__all__ = [
-    "FeatureModel",
-    "Floats",
-    "check_bits",
-    "check_choice",
-    "check_finite",
-    "check_real",
-    "check_whole",
-    "counted",
-    "thread_count",
-]
+__all__ = ["FeatureModel", "Floats", "check_finite", "counted", "per_field"]
 
 Floats = npt.NDArray[Any]
-_MOST_THREADS = 1024  # as many as the core starts at most
 
 
 class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -216,57 +205,12 @@ def per_field(name: str, value: Any, fields: tuple[FieldSpan, ...]) -> npt.NDArr
     return out
 
 
-def check_real(name: str, value: Any, low: float = 0.0, *, above: bool = False, high: float = float("inf")) -> float:
-    """Return the value if it is a finite number from `low` up, or above it, and no more than `high`."""
-    if isinstance(value, Real) and high < float(value) < float("inf"):
-        raise ValueError(f"{name} must be at most {high:g}, got {value!r}.")
-    fits = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not fits or not low <= value < float("inf") or (above and value == low):
-        raise ValueError(f"{name} must be a number {f'above {low:g}' if above else f'from {low:g} up'}, got {value!r}.")
-    return float(value)
-
-
 def check_finite(stage: str, number: int, *values: float) -> None:
     """Refuse to go on with numbers that have overflowed."""
     if not np.isfinite(values).all():
         raise ValueError(f"{stage}: the numbers overflow in iteration {number}; scale the features or the targets.")
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return the value if it is one of the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
-    return str(value)
-
-
-def check_whole(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """Return the value if it is a whole number in the range."""
-    fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not fits or value < low or (high is not None and value > high):
-        bounds = f"from {low} up" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}.")
-    return int(value)
-
-
 def counted(sample_weight: Floats | None) -> Floats | None:
     """Return the weights if any counts: an average cannot do without."""
     return sample_weight if sample_weight is not None and sample_weight.any() else None
-
-
-def check_bits(bits: Any) -> int:
-    """Return the length of the codes if it is a multiple of 8 from 8 to 512."""
-    if check_whole("bits", bits, 8, 512) % 8:
-        raise ValueError(f"bits must be a multiple of 8 from 8 to 512, got {bits}.")
-    return int(bits)
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads: -1 is all this process may use, -2 all but one, and so on."""
-    if n_jobs is None:
-        return 1
-    if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}.")
-    if n_jobs > 0:
-        return min(int(n_jobs), _MOST_THREADS)
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, available + 1 + int(n_jobs))

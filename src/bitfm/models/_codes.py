@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfm import _core
 from bitfm.data.blocks import Blocks
-from bitfm.models._base import FeatureModel, Floats, thread_count
+from bitfm.models._base import FeatureModel, Floats
 from bitfm.models._delegate import nearest_delegate, unpack_codes
 from bitfm.models._explain import Explanation, explain_row
 from bitfm.models._half import pair_blocks
@@ -21,6 +21,7 @@ from bitfm.models._native import as_reals
 from bitfm.models._pairs import pair_scorer
 from bitfm.models._progress import Iteration
 from bitfm.models.fm import FM
+from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
     from bitfm.retrieval import Index

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from bitfm import _core
-from bitfm.models._base import FeatureModel, Floats, thread_count
+from bitfm.models._base import FeatureModel, Floats
+from bitfm.validation import thread_count
 
 __all__ = ["LinearModel"]
 

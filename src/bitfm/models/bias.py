@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._base import check_finite, check_real, check_whole, thread_count
+from bitfm.models._base import check_finite
 from bitfm.models._linear import LinearModel
 from bitfm.models._native import make_trainer, split_one_hot
 from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.validation import check_integer, check_real, thread_count
 
 __all__ = ["BiasModel"]
 
@@ -85,7 +86,7 @@ class BiasModel(LinearModel):
         """
         with self._all_or_nothing():
             blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields)
-            max_iter, threads = check_whole("max_iter", self.max_iter, 1), thread_count(self.n_jobs)
+            max_iter, threads = check_integer("max_iter", self.max_iter, 1), thread_count(self.n_jobs)
             tol = check_real("tol", self.tol)
             blocks = split_one_hot(blocks)
             ridge = self._per_field("regularization", self.regularization, blocks)

@@ -10,13 +10,14 @@ import numpy as np
 
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._anchored import AnchoredFit, AnchoredSettings
-from bitfm.models._base import Floats, check_bits, check_choice, check_real, check_whole, thread_count
+from bitfm.models._base import Floats
 from bitfm.models._codes import CodeModel, in_single_precision
 from bitfm.models._native import split_one_hot
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Callback, Progress
 from bitfm.models._pull import JointDelegate
 from bitfm.models.fm import FM
+from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DiscreteFM"]
 
@@ -212,9 +213,9 @@ class DiscreteFM(CodeModel):
             bits=check_bits(self.bits),
             alpha=check_real("alpha", self.alpha),
             relaxed=check_choice("init", self.init, ("relaxed", "random")) == "relaxed",
-            init_iter=check_whole("init_iter", self.init_iter, 1),
-            max_iter=check_whole("max_iter", self.max_iter, 0),
-            inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
+            init_iter=check_integer("init_iter", self.init_iter, 1),
+            max_iter=check_integer("max_iter", self.max_iter, 0),
+            inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
             cross=self.interactions_ == "cross",
             linear=self._has_linear_terms(),
@@ -247,8 +248,8 @@ class DiscreteFM(CodeModel):
             anchor=anchor,
             shared_gains=shared,
             validation_fraction=float(self.validation_fraction),
-            max_iter=check_whole("max_iter", self.max_iter, 0),
-            inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
+            max_iter=check_integer("max_iter", self.max_iter, 0),
+            inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
             cross=self.interactions_ == "cross",
             seed=seed,
             threads=thread_count(self.n_jobs),

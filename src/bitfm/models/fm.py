@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
-from bitfm.models._base import FeatureModel, Floats, check_choice, check_real, check_whole, counted, thread_count
+from bitfm.models._base import FeatureModel, Floats, counted
 from bitfm.models._descent import FMSettings, descend
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
 from bitfm.models._native import make_design, split_one_hot
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.validation import check_choice, check_integer, check_real, thread_count
 
 __all__ = ["FM"]
 
@@ -227,21 +228,21 @@ class FM(FeatureModel):
         self._schedule(1)  # checks what belongs to gibbs
         return FMSettings(
             solver=solver,
-            rank=check_whole("rank", self.rank, 1, 4096),
-            n_iter=n_iter if self.n_iter is None else check_whole("n_iter", self.n_iter, 1),
+            rank=check_integer("rank", self.rank, 1, 4096),
+            n_iter=n_iter if self.n_iter is None else check_integer("n_iter", self.n_iter, 1),
             ridge_v=self._per_field("regularization", _or(self.regularization, factors), blocks),
             ridge_w=self._per_field("linear_regularization", _or(self.linear_regularization, linear), blocks),
             init_scale=check_real("init_scale", self.init_scale),
             learning_rate=check_real("learning_rate", self.learning_rate, above=True),
             tol=check_real("tol", self.tol),
-            patience=check_whole("patience", self.patience, 1),
+            patience=check_integer("patience", self.patience, 1),
             cross=self.interactions == "cross",
             threads=thread_count(self.n_jobs),
         )
 
     def _schedule(self, n_iter: int) -> Schedule:
-        n_samples, n_chains = check_whole("n_samples", self.n_samples, 1), check_whole("n_chains", self.n_chains, 1)
-        return Schedule(n_iter, n_samples, check_whole("thin", self.thin, 1), min(n_chains, n_samples))
+        n_samples, n_chains = check_integer("n_samples", self.n_samples, 1), check_integer("n_chains", self.n_chains, 1)
+        return Schedule(n_iter, n_samples, check_integer("thin", self.thin, 1), min(n_chains, n_samples))
 
     def _start(
         self,

@@ -14,11 +14,11 @@ from bitfm.bench.datasets import Split
 from bitfm.data.blocks import Blocks
 from bitfm.evaluation import ndcg_per_user, rmse
 from bitfm.models import FM, DiscreteFM
-from bitfm.models._base import check_bits
 from bitfm.paper.datasets import FEATURES, IDS_ONLY, NAMES, find_data, load_split, sampled
 from bitfm.paper.methods import BITS, METHODS, Method
 from bitfm.paper.results import Measure, Results
 from bitfm.paper.testing_time import testing_times
+from bitfm.validation import check_bits
 
 __all__ = ["Plan", "run"]
 

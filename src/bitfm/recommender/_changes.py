@@ -11,11 +11,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bitfm.data.blocks import Block
-from bitfm.models._base import thread_count
 from bitfm.recommender._fold_in import Ids, Ratings, fold_in
 from bitfm.recommender._growth import ids_of, with_codes, with_ids
 from bitfm.recommender._log import Log
 from bitfm.recommender._state import Amounts, State
+from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
     import polars as pl

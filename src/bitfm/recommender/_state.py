@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
-from bitfm.models._base import thread_count
 from bitfm.models._half import Rows
 from bitfm.models.discrete import DiscreteFM
 from bitfm.recommender._fold_in import Opposite, Prior
 from bitfm.recommender._log import Log, unit_table
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.retrieval import Index
+from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
     from bitfm.data.columns import FittedColumn

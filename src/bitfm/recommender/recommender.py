@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from bitfm.data.blocks import Blocks
 from bitfm.models import DiscreteFM, Explanation
-from bitfm.models._base import FeatureModel, check_choice, check_whole
+from bitfm.models._base import FeatureModel
 from bitfm.models._progress import Callback
 from bitfm.recommender import _changes, _evaluation, _given, _query
 from bitfm.recommender._evaluation import Evaluation
@@ -23,6 +23,7 @@ from bitfm.recommender._events import ANCHOR, teacher_of_events
 from bitfm.recommender._fitting import Fitting
 from bitfm.recommender._reading import ColumnNote, SideReader, read_interactions
 from bitfm.recommender._state import State
+from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:
     pass
@@ -213,8 +214,8 @@ class Recommender:
             self._machine(events=target is None),
             bool(self.history),
             bool(self.raters),
-            check_whole("negatives", self.negatives, 1, 1000),
-            check_whole("random_state", self.random_state, 0),
+            check_integer("negatives", self.negatives, 1, 1000),
+            check_integer("random_state", self.random_state, 0),
         )
         state = fitting.run(target=target, time=time, frames=frames, callback=callback)
         with self._changing:
@@ -256,7 +257,7 @@ class Recommender:
         single = _given.is_id(users)
         ids = [users] if single else list(users)
         numbers = state.users.numbers_of(ids)
-        n = check_whole("n", n, 1)
+        n = check_integer("n", n, 1)
         at = _query.context_of(state, self._told("context", context), len(ids))
         found = _query.best_for(state, numbers, at, n, seen=seen, allow=allow, deny=deny)
         return _given.answer(state, found, None if single else ids)
@@ -287,7 +288,7 @@ class Recommender:
             history,
             self._told("user", features),
             _query.context_of(state, self._told("context", context), 1),
-            check_whole("n", n, 1),
+            check_integer("n", n, 1),
             allow=allow,
             deny=deny,
         )
@@ -300,7 +301,7 @@ class Recommender:
         any.
         """
         state = self._fitted()
-        found = _query.similar_items(state, _query.item_number(state, item), check_whole("n", n, 1))
+        found = _query.similar_items(state, _query.item_number(state, item), check_integer("n", n, 1))
         return _given.answer(state, _query.Found(found.items[None, :], found.scores[None, :]), None)
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
@@ -354,7 +355,7 @@ class Recommender:
         if model is not None and len(without):
             raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
         state = self._fitted()
-        k = check_whole("k", k, 1)
+        k = check_integer("k", k, 1)
         state = _evaluation.without(state, [without] if isinstance(without, str) else without)
         read = _given.interactions_of(state, test, "test", latest=False)
         users, items = state.users.ids.numbers(read.users), state.items.ids.numbers(read.items)

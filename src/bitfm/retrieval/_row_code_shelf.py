@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 
 from bitfm import _core
-from bitfm.models._base import thread_count
 from bitfm.models._half import Rows
 from bitfm.retrieval._code_shelf import CodeShelf
 from bitfm.retrieval._row_codes import learn_row_codes
 from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, count, shaped
+from bitfm.validation import thread_count
 
 __all__ = ["RowCodeShelf"]
 

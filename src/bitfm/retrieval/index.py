@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.models._base import check_bits, check_choice, check_whole, thread_count
 from bitfm.models._half import Rows, halves
 from bitfm.retrieval._code_shelf import CodeShelf
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
@@ -16,6 +15,7 @@ from bitfm.retrieval._row_code_shelf import RowCodeShelf
 from bitfm.retrieval._selection import excluded_of, positions_of
 from bitfm.retrieval._shelf import Items, Mask, Shelf, best_of, count
 from bitfm.retrieval._vector_shelf import VectorShelf
+from bitfm.validation import check_bits, check_choice, check_integer, thread_count
 
 if TYPE_CHECKING:
     from bitfm.models._codes import CodeModel
@@ -75,7 +75,7 @@ class Index:
         bits: int = 64,
         rescore: int = 50,
     ) -> None:
-        self._start(model, block, RowCodeSettings(check_bits(bits), check_whole("rescore", rescore, 1, 10**6)))
+        self._start(model, block, RowCodeSettings(check_bits(bits), check_integer("rescore", rescore, 1, 10**6)))
         self.mode = check_choice("mode", mode, ("exact", "codes", "auto"))
         self.add(np.arange(len(self._items.gains)) if items is None else items)
 
@@ -157,7 +157,7 @@ class Index:
         self, rows: Rows, n: int, exclude: Any, allow: Any, deny: Any, n_jobs: int | None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Search for queries that have been worked out."""
-        n = check_whole("n", n, 0)
+        n = check_integer("n", n, 0)
         threads = thread_count(n_jobs)
         shelves, n_positions = self._shelves, self._n_positions
         excluded = excluded_of(exclude, len(rows), n_positions)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.models._base import Floats, check_finite, check_real, check_whole
+from bitfm.models._base import Floats, check_finite
 from bitfm.models._delegate import pack_signs
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._columns import Factorization
 from bitfm.models.hashing._rotation import quantizing_rotation
+from bitfm.validation import check_integer, check_real
 
 __all__ = ["BCCF", "balanced_column"]
 
@@ -91,7 +92,7 @@ class BCCF(IdCodes):
     def _learn(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
     ) -> tuple[PackedCodes, PackedCodes]:
-        rotation_iter = check_whole("rotation_iter", self.rotation_iter, 0)
+        rotation_iter = check_integer("rotation_iter", self.rotation_iter, 0)
         factors, stopped = self._relax(ratings, rng, progress)
         turned = quantizing_rotation(factors, rng, 0 if stopped else rotation_iter, progress)
         codes = pack_signs(turned)
@@ -100,7 +101,7 @@ class BCCF(IdCodes):
     def _relax(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> tuple[Floats, bool]:
         """Return the factors, users over items, and whether the callback has stopped the fit."""
         balance, ridge = check_real("balance", self.balance), check_real("ridge", self.ridge, above=True)
-        n_iter, tol = check_whole("n_iter", self.n_iter, 1), check_real("tol", self.tol)
+        n_iter, tol = check_integer("n_iter", self.n_iter, 1), check_real("tol", self.tol)
         start = rng.standard_normal((self.bits, ratings.n_users + ratings.n_items)) * (0.5 / np.sqrt(self.bits))
         P, Q = start[:, : ratings.n_users].copy(), start[:, ratings.n_users :].copy()
         machine = Factorization(ratings, ratings.scaled(-0.5, 0.5), P, Q)

@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
-from bitfm.models._base import Floats, check_finite, check_real, check_whole
+from bitfm.models._base import Floats, check_finite
 from bitfm.models._blas import one_blas_thread
 from bitfm.models._delegate import pack_signs
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._rotation import nearest_orthogonal, random_rotation, signs_of
+from bitfm.validation import check_integer, check_real
 
 __all__ = ["CollaborativeHashing"]
 
@@ -94,7 +95,7 @@ class CollaborativeHashing(IdCodes):
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
     ) -> tuple[PackedCodes, PackedCodes]:
         weight = check_real("hash_weight", self.hash_weight, above=True, high=1e12)
-        max_iter, tol = check_whole("max_iter", self.max_iter, 1), check_real("tol", self.tol)
+        max_iter, tol = check_integer("max_iter", self.max_iter, 1), check_real("tol", self.tol)
         scaled = ratings.scaled(-1, 1)
         with one_blas_thread():
             state = start(ratings.matrix(scaled - scaled.mean()), self.bits, rng)

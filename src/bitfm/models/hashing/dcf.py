@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.models._base import Floats, check_bits, check_choice, check_real, check_whole, thread_count
+from bitfm.models._base import Floats
 from bitfm.models._ids import IdRatings
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Progress
 from bitfm.models._pull import JointDelegate, Pull
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._sides import Side, SidePulls
+from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DCF"]
 
@@ -135,9 +136,9 @@ class DCF(IdCodes):
             bits=check_bits(self.bits),
             alpha=0.0,
             relaxed=check_choice("init", self.init, ("relaxed", "random")) == "relaxed",
-            init_iter=check_whole("init_iter", self.init_iter, 1),
-            max_iter=check_whole("max_iter", self.max_iter, 0),
-            inner_iter=check_whole("inner_iter", self.inner_iter, 1, 1000),
+            init_iter=check_integer("init_iter", self.init_iter, 1),
+            max_iter=check_integer("max_iter", self.max_iter, 0),
+            inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
             cross=True,
             linear=False,

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.models._base import Floats, check_finite, check_real, check_whole
+from bitfm.models._base import Floats, check_finite
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._columns import Factorization
 from bitfm.models.hashing._phases import phase_codes
+from bitfm.validation import check_integer, check_real
 
 __all__ = ["PPH", "length_column"]
 
@@ -89,7 +90,7 @@ class PPH(IdCodes):
     def _learn(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
     ) -> tuple[PackedCodes, PackedCodes]:
-        if check_whole("phase_bits", self.phase_bits, 1, 7) not in (1, 3, 7):
+        if check_integer("phase_bits", self.phase_bits, 1, 7) not in (1, 3, 7):
             raise ValueError(f"phase_bits must be 1, 3 or 7, so that codes fill bytes, got {self.phase_bits}.")
         rank = 2 * self.bits // (self.phase_bits + 1)
         codes = phase_codes(self._factors(ratings, rank, rng, progress), self.phase_bits)
@@ -98,7 +99,7 @@ class PPH(IdCodes):
     def _factors(self, ratings: IdRatings, rank: int, rng: np.random.Generator, progress: Progress) -> Floats:
         """Return the factors, users over items."""
         length = check_real("length", self.length, above=True)
-        n_iter, tol = check_whole("n_iter", self.n_iter, 1), check_real("tol", self.tol)
+        n_iter, tol = check_integer("n_iter", self.n_iter, 1), check_real("tol", self.tol)
         start = rng.standard_normal((rank, ratings.n_users + ratings.n_items)) / np.sqrt(rank)
         P, Q = start[:, : ratings.n_users].copy(), start[:, ratings.n_users :].copy()
         machine = Factorization(ratings, ratings.scaled(-1, 1), P, Q)

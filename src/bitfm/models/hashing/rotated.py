@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.models._base import check_whole
 from bitfm.models._delegate import pack_signs
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
@@ -14,6 +13,7 @@ from bitfm.models.fm import FM
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._factors import check_machine, factors_of
 from bitfm.models.hashing._rotation import quantizing_rotation
+from bitfm.validation import check_integer
 
 __all__ = ["RotatedRounding"]
 
@@ -79,7 +79,7 @@ class RotatedRounding(IdCodes):
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
     ) -> tuple[PackedCodes, PackedCodes]:
         check_machine(self.fm, self, self.bits)
-        rotation_iter = check_whole("rotation_iter", self.rotation_iter, 0)
+        rotation_iter = check_integer("rotation_iter", self.rotation_iter, 0)
         users, items = factors_of(self.fm, ratings, self.bits, rng, self.n_jobs, progress)
         codes = pack_signs(quantizing_rotation(np.concatenate([users, items]), rng, rotation_iter, progress))
         return codes[: len(users)], codes[len(users) :]

@@ -1,0 +1,58 @@
+"""Checks of arguments, and the number of threads: what everything else stands on."""
+
+from __future__ import annotations
+
+import os
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+__all__ = ["check_bits", "check_choice", "check_integer", "check_real", "thread_count"]
+
+_MOST_THREADS = 1024  # as many as the core starts at most
+
+
+def check_real(name: str, value: Any, low: float = 0.0, *, above: bool = False, high: float = float("inf")) -> float:
+    """Return the value if it is a finite number from `low` up, or above it, and no more than `high`."""
+    if isinstance(value, Real) and high < float(value) < float("inf"):
+        raise ValueError(f"{name} must be at most {high:g}, got {value!r}.")
+    fits = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not fits or not low <= value < float("inf") or (above and value == low):
+        raise ValueError(f"{name} must be a number {f'above {low:g}' if above else f'from {low:g} up'}, got {value!r}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return the value if it is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return str(value)
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """Return the value if it is a whole number in the range."""
+    fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not fits or value < low or (high is not None and value > high):
+        bounds = f"from {low} up" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}.")
+    return int(value)
+
+
+def check_bits(bits: Any) -> int:
+    """Return the length of the codes if it is a multiple of 8 from 8 to 512."""
+    if check_integer("bits", bits, 8, 512) % 8:
+        raise ValueError(f"bits must be a multiple of 8 from 8 to 512, got {bits}.")
+    return int(bits)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads: -1 is all this process may use, -2 all but one, and so on."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}.")
+    if n_jobs > 0:
+        return min(int(n_jobs), _MOST_THREADS)
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, available + 1 + int(n_jobs))
