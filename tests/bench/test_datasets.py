@@ -89,7 +89,7 @@ def test_a_validation_part_is_taken_from_the_training_part_alone():
     assert sorted(map(tuple, both.T)) == sorted(map(tuple, np.stack(train).T))
     assert (split.validation(0.1, seed=3).test[1] == part.test[1]).all()
     assert (split.validation(0.1, seed=4).test[1] != part.test[1]).any()
-    table = part.blocks("test", fields=("history",)).blocks["user"].tables["history"].matrix
+    table = part.blocks("test", fields=("history",)).blocks["user"].tables["history"].to_csr()
     assert (table != history(*part.train[:2], 20, 20)).nnz == 0
     assert (table != history(*split.train[:2], 20, 20)).nnz > 0
 
@@ -188,5 +188,5 @@ def test_histories_are_of_the_training_part(name):
     X = split.blocks("test", fields=("history", "raters", *split.user_fields, *split.item_fields))
     sizes = split.n_users, split.n_items
     for side, field, table in (("user", "history", history), ("item", "raters", raters)):
-        assert (X.blocks[side].tables[field].matrix != table(*split.train[:2], *sizes)).nnz == 0
+        assert (X.blocks[side].tables[field].to_csr() != table(*split.train[:2], *sizes)).nnz == 0
         assert list(X.blocks[side].tables)[-1] == "id"

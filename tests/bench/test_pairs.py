@@ -7,12 +7,11 @@ import pytest
 
 from bitfm import _core
 from bitfm.bench import pairs
-from bitfm.models._native import make_design
 
 
 def test_all_tables_are_the_same_model():
     tables, X = pairs._tables(200), pairs._pairs(200, 30, "real")
-    design = make_design(X, np.float32)
+    design = X.design(np.float32)
     scores = {
         name: _core.score_pairs_by_records(design, 3.5, records, kind, 64, True, 1)
         for name, (kind, records) in tables.items()

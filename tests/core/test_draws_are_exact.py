@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitfm import _core
-from bitfm.models._native import make_trainer
+from bitfm.core import make_trainer
 from problems import KINDS, float64, random_blocks, scores, slopes, sweep_order
 
 TAU, SEED = 1.7, 2**62 + 11
@@ -61,7 +61,7 @@ class Problem:
         self.given = self.weight if weighted else None
 
     def trainer(self, cross):
-        trainer = make_trainer(self.X, self.y, self.given, cross=cross)
+        trainer = make_trainer(self.X.design(), self.y, self.given, across=cross)
         trainer.reset_reals(0.5, self.w, self.V, 1)
         return trainer
 
@@ -102,7 +102,7 @@ def test_single_precision_draws_nearly_the_same():
     y, w, V = rng.normal(size=len(X)), rng.normal(size=11), rng.normal(size=(11, 3))
     prior = np.ones((2, 3)), np.full((2, 3), 0.3)
     expected = draw_factors(X, y, 0.5, w, V, *prior, False, np.ones(len(X)))
-    trainer, w, V = make_trainer(X, y, None, cross=False), w.astype(np.float32), V.astype(np.float32)
+    trainer, w, V = make_trainer(X.design(), y, None, across=False), w.astype(np.float32), V.astype(np.float32)
     trainer.reset_reals(0.5, w, V, 1)
     trainer.draw_factors(V, *prior, TAU, SEED, 1)
     np.testing.assert_allclose(V, expected, rtol=1e-3, atol=1e-4)
@@ -118,7 +118,7 @@ def test_the_chain_of_a_linear_model_has_the_exact_posterior(weighted):
     covariance = np.linalg.inv(exact_precision)
     exact = covariance @ (TAU * x.T @ (p.weight * p.y) + np.r_[precision * mean, 0])
 
-    trainer = make_trainer(p.X, p.y, p.given, cross=False)
+    trainer = make_trainer(p.X.design(), p.y, p.given, across=False)
     w, bias, n = np.zeros(p.X.n_features), 0.0, 40_000
     trainer.reset_reals(bias, w, np.zeros((len(w), 0)), 1)
     draws = np.empty((n, len(w) + 1))

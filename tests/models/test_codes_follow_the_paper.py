@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bitfm import _core
-from bitfm.models._delegate import pack_signs, unpack_codes
-from bitfm.models._native import make_trainer
+from bitfm.core import make_trainer, pack_signs, unpack_codes
 from problems import KINDS, pair_mask, random_blocks, scores, sweep_order
 
 
@@ -64,7 +63,7 @@ def test_a_sweep_equals_brute_force(kind, values, cross, seed):
     X, y, weights, B, D = problem(kind, values, seed, bits)
     bias = 1.0 if values != "real" else 0.3
     dtype = X.dtype
-    trainer = make_trainer(X, y, None, cross=cross)
+    trainer = make_trainer(X.design(), y, None, across=cross)
     codes = pack_signs(B)
     # bare ids compute in float32: give brute force the same numbers
     y, weights = y.astype(dtype).astype(float), weights.astype(dtype)
@@ -86,13 +85,13 @@ def test_a_tie_keeps_the_bit(kind):
     y = scores(X, 0.0, np.zeros(n), unpack_codes(codes).astype(float))
     # Where a feature is alone and D is 0, every b̂ is 0.
     lonely = X[:0]
-    trainer = make_trainer(lonely, np.zeros(0), None, cross=False)
+    trainer = make_trainer(lonely.design(), np.zeros(0), None, across=False)
     trainer.reset_codes(0.0, np.zeros(n, X.dtype), codes, None, 1)
     before = codes.copy()
     assert trainer.sweep_codes(codes, np.zeros((n, 8), np.float32), 1.0, 5, 1) == 0
     np.testing.assert_array_equal(codes, before)
     # Where the codes fit exactly, no flip can lower the loss.
-    trainer = make_trainer(X, y, None, cross=False)
+    trainer = make_trainer(X.design(), y, None, across=False)
     trainer.reset_codes(0.0, np.zeros(n, X.dtype), codes, None, 1)
     assert trainer.sweep_codes(codes, np.zeros((n, 8), np.float32), 1.0, 5, 1) == 0
 
@@ -101,7 +100,7 @@ def test_a_tie_keeps_the_bit(kind):
 def test_a_reset_forgets_what_sweeps_have_left(kind):
     X, y, weights, B, D = problem(kind, "binary", 5)
     weights = weights.astype(X.dtype)
-    trainer, fresh = (make_trainer(X, y, None, cross=False) for _ in range(2))
+    trainer, fresh = (make_trainer(X.design(), y, None, across=False) for _ in range(2))
     codes = pack_signs(B)
     trainer.reset_codes(0.0, weights, codes, None, 1)
     trainer.sweep_codes(codes.copy(), D, 1.0, 5, 1)
@@ -133,7 +132,7 @@ def test_bare_ids_follow_discrete_collaborative_filtering(bits, scale):
     signs = unpack_codes(codes).astype(float)
     of_users, of_items = signs[:n_users], signs[n_users:]
     by_user = sp.csr_matrix((y, (u, i)), shape=(n_users, n_items))
-    trainer = make_trainer(X, y, None, cross=False)
+    trainer = make_trainer(X.design(), y, None, across=False)
     trainer.reset_codes(0.0, np.zeros(n_users + n_items, np.float32), codes, None, 1)
     for _ in range(3):
         flips = trainer.sweep_codes(codes, D, 10.0, 5, 2)
@@ -145,9 +144,9 @@ def test_bare_ids_follow_discrete_collaborative_filtering(bits, scale):
 
 def random_bare(u, i, n_users, n_items):
     from bitfm import Block, Blocks
-    from bitfm.data._tables import Table
+    from bitfm.data.feature_table import FeatureTable
 
-    return Blocks(user=Block(u, {"id": Table.eye(n_users)}), item=Block(i, {"id": Table.eye(n_items)}))
+    return Blocks(user=Block(u, {"id": FeatureTable.eye(n_users)}), item=Block(i, {"id": FeatureTable.eye(n_items)}))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -159,7 +158,7 @@ def test_every_instruction_set_finds_the_same_codes(kind, isa):
     try:
         for name in ("portable", isa):
             _core.use_isa(name)
-            trainer = make_trainer(X, y, None, cross=False)
+            trainer = make_trainer(X.design(), y, None, across=False)
             codes = pack_signs(B)
             trainer.reset_codes(0.2, weights.astype(X.dtype), codes, None, 1)
             for _ in range(3):
@@ -189,7 +188,7 @@ def test_long_rows_are_exact(isa):
     used = _core.isa()
     try:
         _core.use_isa(isa)
-        trainer = make_trainer(random_bare(u, i, n_users, n_items), y, None, cross=False)
+        trainer = make_trainer(random_bare(u, i, n_users, n_items).design(), y, None, across=False)
         trainer.reset_codes(0.0, np.zeros(n_users + n_items, np.float32), codes, None, 2)
         trainer.sweep_codes(codes, D, 10.0, 5, 2)
     finally:

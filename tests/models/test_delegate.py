@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitfm import _core
-from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes
+from bitfm.core import nearest_delegate, pack_signs, unpack_codes
 
 
 def solve(values):

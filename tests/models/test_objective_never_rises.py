@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from bitfm import FM, BiasModel, DiscreteFM
+from bitfm.core import make_trainer, nearest_delegate, pack_signs, unpack_codes
 from bitfm.data import make_bookshop
-from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes
-from bitfm.models._native import make_trainer
 from problems import KINDS, random_blocks, scores
 
 
@@ -26,7 +25,7 @@ def test_each_subproblem_lowers_the_papers_objective(kind, values, cross):
     X = random_blocks(kind, values, n=60)
     n, bits, alpha, beta = X.n_features, 8, 0.5, 3.0
     y = rng.uniform(-2 * bits, 2 * bits, len(X))
-    trainer = make_trainer(X, y, None, cross=cross)
+    trainer = make_trainer(X.design(), y, None, across=cross)
     w, bias = np.zeros(n, X.dtype), 0.0
     codes = pack_signs(rng.normal(size=(n, bits)))
     D = nearest_delegate(codes, rng).matrix

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
+from bitfm.core import unpack_codes
 from bitfm.data import make_bookshop
-from bitfm.models._delegate import unpack_codes
 from problems import KINDS, random_blocks, scores
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from bitfm import Block, Blocks
 from bitfm.bench._generated import generated_codes
 from bitfm.bench._opening import generated
-from bitfm.data._tables import Table
+from bitfm.data.feature_table import FeatureTable
 from bitfm.models._half import halves
 
 N = 200_000
@@ -42,7 +42,7 @@ def test_rows_of_another_precision_convert_nothing_of_the_model(model):
 
 
 def test_an_explanation_needs_no_identity_of_all_ids(model):
-    users, items = (Table.eye(field.size) for field in model.fields_)
+    users, items = (FeatureTable.eye(field.size) for field in model.fields_)
     row = Blocks(user=Block([3], {"id": users}), item=Block([5], {"id": items}))
     assert most_bytes(lambda: model.explain(row)) < N
     assert model.explain(row).score == pytest.approx(model.predict(row)[0], abs=1e-4)
@@ -51,7 +51,7 @@ def test_an_explanation_needs_no_identity_of_all_ids(model):
 def test_pairs_need_no_copy_of_what_is_on_both_sides_of_the_items():
     sizes = {"user": N // 2, "context": 10, "item": N // 2}
     model = generated_codes(sizes["user"], sizes["item"], n_contexts=sizes["context"])
-    row = {name: Block([3], {"id": Table.eye(size)}) for name, size in sizes.items()}
+    row = {name: Block([3], {"id": FeatureTable.eye(size)}) for name, size in sizes.items()}
     users = Blocks(user=row["user"], item=row["item"])
     assert most_bytes(lambda: model.predict_pairs(users, [3], block="context")) < N
     assert model.predict_pairs(users, [3], block="context") == pytest.approx(model.predict(Blocks(**row)), abs=1e-4)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bitfm import _core
-from bitfm.data._tables import Table
+from bitfm.core import make_trainer
 from bitfm.data.blocks import Block, Blocks
-from bitfm.models._native import make_design, make_trainer
+from bitfm.data.feature_table import FeatureTable
 from problems import KINDS, float64, random_blocks, scores, slopes, sweep_order
 
 
@@ -36,7 +36,7 @@ def test_a_factor_sweep_equals_its_formula(kind, rank, cross, weighted):
     D = rng.normal(size=(n, rank)).astype(np.float32)
     weight = rng.integers(0, 3, len(X)).astype(float) if weighted else np.ones(len(X))
     ridge = rng.uniform(0.1, 2, len(X.fields))
-    trainer = make_trainer(X, y, weight if weighted else None, cross=cross)
+    trainer = make_trainer(X.design(), y, weight if weighted else None, across=cross)
     trainer.reset_reals(0.5, w, V, 1)
     per_feature = np.repeat(ridge, [f.size for f in X.fields])
     expected = brute_force_sweep(X, lambda v: y - scores(X, 0.5, w, v, cross), V, per_feature, D, 0.7, cross, weight)
@@ -51,7 +51,7 @@ def test_weights_converge_to_ridge_regression(kind):
     rng = np.random.default_rng(0)
     X = float64(random_blocks(kind))
     y, n = rng.normal(size=len(X)), X.n_features
-    trainer = make_trainer(X, y, None, cross=False)
+    trainer = make_trainer(X.design(), y, None, across=False)
     w, bias, alpha = np.zeros(n), 0.0, np.full(len(X.fields), 0.8)
     trainer.reset_reals(bias, w, np.zeros((n, 0)), 1)
     for _ in range(3000):
@@ -70,13 +70,13 @@ def test_scores_equal_the_formula(kind, cross):
     n = X.n_features
     w, V = rng.normal(size=n), rng.normal(size=(n, 13))
     for part in (X, X[:3], X[[7]], X[5:5]):
-        design = make_design(part, np.float64)
+        design = part.design(np.float64)
         got = _core.predict_reals(design, 0.4, w, V, cross, 2)
         np.testing.assert_allclose(got, scores(part, 0.4, w, V, cross), rtol=1e-9, atol=1e-9)
     codes = rng.integers(0, 256, (n, 2), np.uint8)
     gains = rng.random(n).astype(np.float32)
     signs = np.unpackbits(codes, axis=1, bitorder="little") * 2.0 - 1
-    got = _core.predict_codes(make_design(X, np.float64), 0.4, w, codes, gains, cross, 1)
+    got = _core.predict_codes(X.design(np.float64), 0.4, w, codes, gains, cross, 1)
     np.testing.assert_allclose(got, scores(X, 0.4, w, signs * gains[:, None], cross), rtol=1e-9, atol=1e-9)
 
 
@@ -94,7 +94,7 @@ def test_an_epoch_of_sgd_follows_its_steps(kind, rank, cross):
     y, w, V = rng.normal(size=len(X)), 0.1 * rng.normal(size=n), 0.1 * rng.normal(size=(n, rank))
     order = rng.permutation(len(X)).astype(np.int32)
     ridge_v, ridge_w = rng.uniform(0, 0.1, len(X.fields)), rng.uniform(0, 0.1, len(X.fields))
-    trainer = make_trainer(X, y, None, cross=cross)
+    trainer = make_trainer(X.design(), y, None, across=cross)
     got_w, got_V = w.copy(), V.copy()
     bias, loss = trainer.sweep_sgd(0.2, got_w, got_V, ridge_v, ridge_w, 0.05, order)
 
@@ -132,7 +132,7 @@ def test_every_instruction_set_rounds_alike(isa, kind, wide):
             n = X.n_features
             y, w = rng.normal(size=len(X)), np.zeros(n, X.dtype)
             V = rng.normal(size=(n, 12)).astype(X.dtype)
-            trainer = make_trainer(X, y, None, cross=False)
+            trainer = make_trainer(X.design(), y, None, across=False)
             trainer.reset_reals(0.0, w, V, 1)
             for _ in range(3):
                 trainer.sweep_weights(0.0, w, np.ones(len(X.fields)), True, 1)
@@ -148,4 +148,4 @@ def test_every_instruction_set_rounds_alike(isa, kind, wide):
 
 
 def narrow(table):
-    return table if table.identity else Table(table.n_rows, table.n_columns, table.matrix.astype(np.float32))
+    return table if table.identity else FeatureTable.of("x", table.to_csr().astype(np.float32))

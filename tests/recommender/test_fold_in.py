@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bitfm.models._delegate import unpack_codes
+from bitfm.core import unpack_codes
 from bitfm.recommender._fold_in import Opposite, Prior, Ratings, nearest_codes, solve, variance_before
 
 PRIOR = Prior(noise=0.5, weight=0.3, factor=0.2)

@@ -97,7 +97,7 @@ def test_several_ratings_in_contexts_are_their_mean():
     rec = quick(kinds={"c": "category"}).fit(table, context=["c"])
     rec.add_ratings({"user_id": ["n", "n"], "item_id": ["x", "x"], "rating": [1.0, 5.0], "c": [None, None]})
     number = rec._state.users.ids.find("n")
-    np.testing.assert_allclose(rec._state.log.by_user.take(np.array([number])).data, [3.0])
+    np.testing.assert_allclose(rec._state.log.by_user.take(np.array([number])).values, [3.0])
 
 
 def test_training_data_fits_the_model_after_additions(fitted, shop):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import Block, Blocks, DiscreteFM
-from bitfm.models._delegate import unpack_codes
+from bitfm.core import unpack_codes
 from bitfm.retrieval import index as index_module
 from bitfm.retrieval._row_codes import learn_row_codes
 

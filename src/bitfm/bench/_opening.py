@@ -17,8 +17,8 @@ import numpy.typing as npt
 import bitfm
 from bitfm.bench._generated import BITS, untrained
 from bitfm.bench._peak import own_bytes, resident_bytes
-from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable
 from bitfm.models.discrete import DiscreteFM
 
 __all__ = ["FORMATS", "SCORES", "Opening", "first_score", "generated", "measure_opening", "open_here"]
@@ -101,7 +101,7 @@ def _score_pairs(model: DiscreteFM, user: int, item: int) -> float:
 
 
 def _score_blocks(model: DiscreteFM, user: int, item: int) -> float:
-    users, items = (Table.eye(field.size) for field in model.fields_)
+    users, items = (FeatureTable.eye(field.size) for field in model.fields_)
     return float(model.predict(Blocks(user=Block([user], {"id": users}), item=Block([item], {"id": items})))[0])
 
 

@@ -61,8 +61,8 @@ def input_bytes(X: Blocks, y: np.ndarray[Any, Any]) -> int:
     for block in X.blocks.values():
         total += block.rows.nbytes
         for table in block.tables.values():
-            if table.matrix is not None:
-                total += table.matrix.data.nbytes + table.matrix.indices.nbytes + table.matrix.indptr.nbytes
+            if not table.identity:
+                total += sum(array.nbytes for array in table.arrays())
     return total
 
 

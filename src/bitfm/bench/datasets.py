@@ -18,7 +18,7 @@ from bitfm.bench._movielens import read_1m, read_100k
 from bitfm.bench._paper import read_paper
 from bitfm.bench._ratings import Ratings
 from bitfm.data import Block, Blocks, history, raters
-from bitfm.data._tables import Table
+from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import split_cold_items, split_per_user
 
 __all__ = ["Split", "data_folder", "load", "need_data"]
@@ -78,8 +78,8 @@ class Split:
         of_users = {name: self._user_tables[name] for name in fields if name in self._user_tables}
         of_items = {name: self._item_tables[name] for name in fields if name in self._item_tables}
         return Blocks(
-            user=Block(users, {**of_users, "id": Table.eye(self.n_users)}),
-            item=Block(items, {**of_items, "id": Table.eye(self.n_items)}),
+            user=Block(users, {**of_users, "id": FeatureTable.eye(self.n_users)}),
+            item=Block(items, {**of_items, "id": FeatureTable.eye(self.n_items)}),
         )
 
     @cached_property

@@ -13,9 +13,8 @@ import scipy.sparse as sp
 from bitfm import _core
 from bitfm.bench._contest import OURS, contest
 from bitfm.bench._measure import Row
+from bitfm.core import unpack_codes
 from bitfm.data.blocks import Block, Blocks
-from bitfm.models._delegate import unpack_codes
-from bitfm.models._native import make_design
 from bitfm.models._pairs import records_of
 
 __all__ = ["FEATURES", "run"]
@@ -72,7 +71,7 @@ def _tables(n: int) -> dict[str, tuple[str, npt.NDArray[np.uint8]]]:
 
 
 def _contest(what: str, X: Blocks, tables: dict[str, tuple[str, npt.NDArray[np.uint8]]], gains: str) -> list[Row]:
-    design: Any = make_design(X, np.float32)
+    design: Any = X.design(np.float32)
     names = {f"{OURS}, a gain a {gains}": gains, "float32 table": "float32", "int8 table": "int8"}
     rivals = {}
     for name, table in names.items():

@@ -15,7 +15,7 @@ from bitfm.bench._measure import Row
 from bitfm.bench._peak import peak_bytes, reset_peak
 from bitfm.bench._raw import CONTEXT, app_usage, likes, movie_ratings, paper_likes
 from bitfm.bench.datasets import need_data
-from bitfm.data.row_table import RowTable
+from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import rank_metrics, split_per_user
 from bitfm.models import FM, BiasModel
 from bitfm.recommender import Evaluation, Recommender
@@ -166,7 +166,7 @@ def _solving_time(recommender: Recommender, side: str) -> float:
     """Return the time to solve for one code, from the interactions in the log: the median of 200."""
     state = recommender._fitted()
     numbers = np.flatnonzero(np.diff(state.log.side(side).indptr))[:200]
-    nothing = Log(RowTable.empty(len(state.users), len(state.items)))
+    nothing = Log(FeatureTable.empty(len(state.users), len(state.items)))
     times = []
     for number in numbers:
         begin = time.perf_counter()
@@ -188,7 +188,7 @@ def _implicit(recommender: Recommender, test: pl.DataFrame, seed: int) -> Row:
     shape = len(state.users), max(len(state.items), int(numbers.max()) + 1)
     ones = np.ones(len(test), np.float32)
     wanted = sp.csr_matrix((ones, (state.users.ids.numbers(users), numbers)), shape=shape)
-    seen = state.log.by_user.whole()
+    seen = state.log.by_user.to_csr()
     begin = time.perf_counter()
     with threadpool_limits(1, "blas"):
         model = implicit.als.AlternatingLeastSquares(random_state=seed)

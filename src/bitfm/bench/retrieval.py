@@ -20,9 +20,9 @@ from bitfm.bench._opponents import Search, binary_flat, flat, implicit_topk, mat
 from bitfm.bench._sizes import sizes
 from bitfm.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm.bench.datasets import load, need_data
+from bitfm.core import single_blas_thread
 from bitfm.data import Block, Blocks
 from bitfm.models import DiscreteFM
-from bitfm.models._blas import one_blas_thread
 from bitfm.retrieval import Index
 from bitfm.validation import check_choice
 
@@ -55,7 +55,7 @@ def run(
     wanted = [check_choice("part", part, tuple(PARTS)) for part in parts or PARTS]
     need_opponents()
     for part in wanted:
-        with one_blas_thread():
+        with single_blas_thread():
             for title, rows in PARTS[part](folder, say):
                 yield part, title, rows
 

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from bitfm.bench._peak import input_bytes, model_bytes, peak_bytes, reset_peak
-from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable
 from bitfm.models import Iteration
 from bitfm.models.discrete import DiscreteFM
 
@@ -75,7 +75,7 @@ def _generate(n_users: int, n_items: int, n_attributes: int, n: int) -> tuple[Bl
     taste_u, taste_i = rng.normal(size=(n_users, 4)), rng.normal(size=(n_items, 4))
     score = 3.5 + 0.4 * np.einsum("ij,ij->i", taste_u[users], taste_i[items]) + rng.normal(0, 0.7, n)
     X = Blocks(
-        user=Block(users, {"id": Table.eye(n_users)}),
-        item=Block(items, {"id": Table.eye(n_items), "attributes": attributes}),
+        user=Block(users, {"id": FeatureTable.eye(n_users)}),
+        item=Block(items, {"id": FeatureTable.eye(n_items), "attributes": attributes}),
     )
     return X, np.clip(np.rint(score), 1, 5)

@@ -21,9 +21,8 @@ from bitfm.bench._measure import Row
 from bitfm.bench._peak import measure_fit
 from bitfm.bench._reference import sweep_rows
 from bitfm.bench.datasets import Split, load, need_data
+from bitfm.core import make_trainer, nearest_delegate, pack_signs, unpack_codes
 from bitfm.errors import BitfmError
-from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes
-from bitfm.models._native import make_trainer
 from bitfm.validation import check_choice
 
 __all__ = ["run"]
@@ -73,7 +72,7 @@ def _start(split: Split, threads: int) -> tuple[Any, npt.NDArray[np.float32], np
     blocks, y = split.blocks(), split.train[2]
     targets = (y - 3) * _BITS
     rng = np.random.default_rng(0)
-    trainer: Any = make_trainer(blocks, targets, None, cross=False)
+    trainer: Any = make_trainer(blocks.design(), targets, None, across=False)
     factors = rng.uniform(-0.5, 0.5, (blocks.n_features, _BITS)).astype(np.float32)
     weights = np.zeros(blocks.n_features, np.float32)
     delegate = nearest_delegate(factors, rng).matrix

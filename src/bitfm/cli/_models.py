@@ -139,6 +139,6 @@ def known_share(rec: Recommender, interactions: pl.DataFrame) -> float:
         for side, column in zip((state.users, state.items), columns, strict=True)
     ]
     known = (numbers[0] >= 0) & (numbers[1] >= 0)
-    seen = state.log.by_user.whole()
+    seen = state.log.by_user.to_csr()
     seen.data = np.ones(seen.nnz, np.int8)  # a rating may be 0
     return float(seen[numbers[0][known], numbers[1][known]].sum()) / interactions.height

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.models._blas import one_blas_thread
+from bitfm.core.blas import single_blas_thread
+
+__all__ = ["Delegate", "nearest_delegate"]
 
 _RANK_TOLERANCE = 1e-10
-_ROWS = 1 << 16
 
 
 class Delegate(NamedTuple):
@@ -22,27 +23,13 @@ class Delegate(NamedTuple):
     squares: float  # |B|²
 
 
-def unpack_codes(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """Return packed codes as a matrix of -1 and +1."""
-    return np.unpackbits(codes, axis=1, bitorder="little").astype(np.float32) * 2 - 1
-
-
-def pack_signs(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Return the signs of a matrix as packed codes; 0 counts as +1, as the paper's sgn does."""
-    codes = np.empty((len(values), values.shape[1] // 8), np.uint8)
-    for start in range(0, len(values), _ROWS):  # the comparison takes a byte a value: not for all at once
-        part = slice(start, start + _ROWS)
-        codes[part] = np.packbits(values[part] >= 0, axis=1, bitorder="little")
-    return codes
-
-
 def nearest_delegate(
     values: npt.NDArray[Any],
     rng: np.random.Generator,
     out: npt.NDArray[np.float32] | None = None,
     n_threads: int = 1,
 ) -> Delegate:
-    """Solve max tr(BᵀD) subject to D1 = 0 and DDᵀ = nI, for B given a row a feature.
+    """Solve max tr(BᵀD) subject to D1 = 0 and DDᵀ = nI, for B given as one row per feature.
 
     Parameters
     ----------
@@ -70,7 +57,7 @@ def nearest_delegate(
     D = np.empty((n, k), np.float32) if out is None else out
     # A small matrix gains nothing from many threads, and BLAS threads go on spinning for a while after a call, on the
     # processors that the core's own threads are about to use.
-    with one_blas_thread():
+    with single_blas_thread():
         squares, P = np.linalg.eigh(gram)
         kept = squares > _RANK_TOLERANCE * max(float(squares[-1]), 1.0)
         singular = np.sqrt(np.where(kept, squares, 1))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from bitfm.data._tables import Table, as_table, check_rows
+from bitfm.core import Design, make_design
+from bitfm.data.feature_table import FeatureTable, check_rows
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["Block", "Blocks", "FieldSpan"]
 
@@ -49,7 +52,7 @@ class Block:
 
     Parameters
     ----------
-    rows : array of int, one an interaction
+    rows : array of int, one per interaction
         The row of the tables that the interaction uses.
     fields : mapping of str to matrix
         The columns, split by name. Each matrix (SciPy sparse or dense) has the same number of rows.
@@ -68,8 +71,8 @@ class Block:
                 f"Block: fields must be a non-empty mapping of names to matrices, got {type(fields).__name__}."
             )
         names = _distinct("Block: fields", fields)
-        self.tables: dict[str, Table] = {
-            name: as_table(name, matrix) for name, matrix in zip(names, fields.values(), strict=True)
+        self.tables: dict[str, FeatureTable] = {
+            name: FeatureTable.of(name, matrix) for name, matrix in zip(names, fields.values(), strict=True)
         }
         sizes = {name: table.n_rows for name, table in self.tables.items()}
         if len(set(sizes.values())) > 1:
@@ -141,6 +144,7 @@ class Blocks:
         if len(set(lengths.values())) > 1:
             raise ValueError(f"Blocks: all blocks must have the same number of interactions, got {lengths}.")
         self.blocks: dict[str, Block] = dict(blocks)
+        self._designs: dict[np.dtype[Any], Design] = {}
 
     def __len__(self) -> int:
         return len(next(iter(self.blocks.values())))
@@ -205,8 +209,27 @@ class Blocks:
             parts += [table.occurring(used) for table in block.tables.values()]
         return np.concatenate(parts)
 
+    def design(self, dtype: npt.DTypeLike | None = None) -> Design:
+        """Return the matrix as the core takes it, in single or double precision; by default its own.
+
+        It is made once and borrows the tables' arrays.
+        """
+        precision = np.dtype(self.dtype if dtype is None else dtype)
+        if precision not in self._designs:
+            parts = [(block.n_rows, block.rows, list(block.tables.values())) for block in self.blocks.values()]
+            self._designs[precision] = make_design(parts, precision)
+        return self._designs[precision]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"blocks": self.blocks}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state["blocks"])  # type: ignore[misc]
+
     def to_csr(self) -> sp.csr_matrix:
-        """Return the expanded matrix: one row an interaction."""
+        """Return the expanded matrix: one row per interaction."""
+        import scipy.sparse as sp
+
         parts = [table.take(block.rows).to_csr() for block in self.blocks.values() for table in block.tables.values()]
         return sp.csr_matrix(sp.hstack(parts, format="csr"))
 
@@ -216,7 +239,7 @@ class Blocks:
 
         Parameters
         ----------
-        X : matrix, one row an interaction
+        X : matrix, one row per interaction
         fields : sizes of the fields, optional
             ``[n_users, n_items]`` or ``{"user": n_users, "item": n_items}``. Each becomes a block of its own, kept as
             bare ids where every row has a single 1. Without it the matrix is one block with one field.
@@ -228,7 +251,7 @@ class Blocks:
         >>> X
         Blocks(2 interactions, 5 features: user(3 rows: id 3), item(2 rows: id 2))
         """
-        table = as_table("X", X)
+        table = FeatureTable.of("X", X)
         if fields is None:
             return cls(x=Block(np.arange(table.n_rows), {"x": table}))
         names, sizes = _field_sizes(fields)
@@ -237,9 +260,11 @@ class Blocks:
         blocks, start = {}, 0
         for name, size in zip(names, sizes, strict=True):
             part = table.columns(start, start + size)
-            ids = part.one_hot()
+            ids = part.single_ones()
             blocks[name] = (
-                Block(np.arange(table.n_rows), {"x": part}) if ids is None else Block(ids, {"id": Table.eye(size)})
+                Block(np.arange(table.n_rows), {"x": part})
+                if ids is None
+                else Block(ids, {"id": FeatureTable.eye(size)})
             )
             start += size
         return cls(**blocks)

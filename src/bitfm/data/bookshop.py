@@ -17,8 +17,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from bitfm.data._bookshop.choices import choose_books, spread
 from bitfm.data._bookshop.tables import Columns, Floats, make_books, make_readers
 from bitfm.data._hot import many_hot, one_hot
-from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable
 
 __all__ = ["Bookshop", "Truth", "make_bookshop"]
 
@@ -140,7 +140,7 @@ class Bookshop:
                     "age_group": one_hot(readers["age_group"]),
                     "region": one_hot(readers["region"]),
                     "favourite_genres": many_hot(readers["favourite_genres"]),
-                    "id": Table.eye(len(readers["reader"])),
+                    "id": FeatureTable.eye(len(readers["reader"])),
                 },
             ),
             book=Block(
@@ -150,7 +150,7 @@ class Bookshop:
                     "genre": one_hot(books["genre"]),
                     "decade": one_hot(np.asarray(books["year"]) // 10),
                     "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
-                    "id": Table.eye(len(books["title"])),
+                    "id": FeatureTable.eye(len(books["title"])),
                 },
             ),
         )

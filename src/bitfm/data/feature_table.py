@@ -1,129 +1,284 @@
-"""One field's table: a CSR matrix, or an identity that keeps no arrays."""
+"""The table of one field's features: sparse rows, dense rows, or the identity of a field of ids."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-LIMIT = 2**31 - 2  # rows or columns of a table; the core counts them in 32 bits
+from bitfm.errors import ModelFileError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+__all__ = ["MOST_ROWS", "FeatureTable", "check_rows"]
+
+MOST_ROWS = 2**31 - 2  # rows or columns of a table; the core counts them in 32 bits
+_TENSORS = {"indptr": np.dtype(np.int64), "indices": np.dtype(np.int32), "values": np.dtype(np.float32)}
 
 
-@dataclass(frozen=True)
-class Table:
-    """Rows × columns of one field."""
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """Rows × columns of features; the entries of row i are at ``indptr[i]`` to ``indptr[i + 1]``.
+
+    The identity, which is what a field of ids is, keeps no arrays. A dense table keeps its values alone. The arrays of
+    a sparse table are read-only, so that the core can borrow them: it checks them once and then relies on them.
+
+    A table that was opened from a file is not `checked` yet: what is taken from it is checked as it is read, so opening
+    a large file costs nothing and a damaged one raises `ModelFileError`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = FeatureTable.of("age", np.array([[0.2], [0.0], [0.7]]))
+    >>> len(ages), ages.n_columns, ages.n_entries
+    (3, 1, 2)
+    >>> FeatureTable.one_hot(np.array([2, 0, -1]), 3).to_csr().toarray()
+    array([[0., 0., 1.],
+           [1., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
+    """
 
     n_rows: int
     n_columns: int
-    matrix: sp.csr_matrix | None  # None: the identity
+    indptr: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    indices: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    # of the entries; of a dense table, rows × columns:
+    values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))
+    checked: bool = True
+
+    @classmethod
+    def eye(cls, size: int) -> FeatureTable:
+        """Return the identity: row i is just column i with value 1."""
+        return cls(size, size)
+
+    @classmethod
+    def empty(cls, n_rows: int, n_columns: int) -> FeatureTable:
+        """Return a table without entries."""
+        return cls.sparse(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), n_columns)
+
+    @classmethod
+    def one_hot(cls, columns: npt.NDArray[Any], n_columns: int) -> FeatureTable:
+        """Return a table with a single 1 in each row, in the column given; a row of -1 is empty."""
+        known = columns >= 0
+        indptr = np.zeros(len(columns) + 1, np.int64)
+        np.cumsum(known, out=indptr[1:])
+        return cls.sparse(indptr, columns[known].astype(np.int32), np.ones(int(indptr[-1]), np.float32), n_columns)
+
+    @classmethod
+    def sparse(
+        cls, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], values: npt.NDArray[Any], n_columns: int
+    ) -> FeatureTable:
+        """Take arrays that are known to be right and that nobody else writes to."""
+        indptr.flags.writeable = indices.flags.writeable = False
+        return cls(len(indptr) - 1, n_columns, indptr, indices, values)
+
+    @classmethod
+    def dense(cls, values: npt.NDArray[np.float32]) -> FeatureTable:
+        """Take a matrix that has few zeros, such as vectors from elsewhere: half the memory of a sparse table."""
+        if values.ndim != 2 or not np.isfinite(values).all():
+            raise ValueError(f"a dense table needs rows × columns of finite numbers, got shape {values.shape}.")
+        return cls(*values.shape, values=np.ascontiguousarray(values, np.float32))  # type: ignore[misc]
+
+    @classmethod
+    def of(cls, name: str, matrix: Any) -> FeatureTable:
+        """Check a matrix, dense or of SciPy, and take it; `name` is for messages."""
+        return matrix if isinstance(matrix, FeatureTable) else _table_of(name, matrix)
+
+    @classmethod
+    def unit_rows(cls, rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> FeatureTable:
+        """Return the table with these entries, each 1/√n for the n distinct columns of its row."""
+        import scipy.sparse as sp
+
+        ones = sp.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)  # repeated entries are one
+        ones.sort_indices()
+        indptr, indices = ones.indptr.astype(np.int64), ones.indices.astype(np.int32)
+        return cls.sparse(indptr, indices, ones.data, shape[1]).with_unit_rows()
+
+    def __len__(self) -> int:
+        return self.n_rows
 
     @property
     def identity(self) -> bool:
         """Whether row i is just column i with value 1."""
-        return self.matrix is None
+        return len(self.indptr) == 0 and self.values.ndim == 1
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether all values are kept, zeros as well."""
+        return self.values.ndim == 2
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """float32 or float64."""
-        return np.dtype(np.float32) if self.matrix is None else self.matrix.dtype
+        return self.values.dtype
 
-    @classmethod
-    def eye(cls, size: int) -> Table:
-        """Return the identity of a bare id field."""
-        return cls(size, size, None)
+    @property
+    def n_entries(self) -> int:
+        """Number of entries."""
+        return self.n_rows if self.identity else self.values.size
+
+    def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """Return indptr, indices and values, checked; those of a sparse table are its own."""
+        if self.identity:
+            n = self.n_rows
+            return np.arange(n + 1), np.arange(n, dtype=np.int32), np.ones(n, np.float32)
+        if self.is_dense:
+            rows, columns = np.nonzero(self.values)
+            indptr = np.zeros(self.n_rows + 1, np.int64)
+            np.cumsum(np.bincount(rows, minlength=self.n_rows), out=indptr[1:])
+            return indptr, columns.astype(np.int32), self.values[rows, columns]
+        if not self.checked:
+            steps = np.diff(self.indptr)
+            if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (steps < 0).any():
+                raise ModelFileError("a table of the model is damaged: its rows do not lie within its entries")
+            _check_entries(self.indices, self.values, self.n_columns)
+        return self.indptr, self.indices, self.values
 
     def to_csr(self) -> sp.csr_matrix:
         """Return the table as a SciPy matrix."""
-        return sp.identity(self.n_rows, np.float32, "csr") if self.matrix is None else self.matrix
+        import scipy.sparse as sp
 
-    def take(self, rows: npt.NDArray[np.int32]) -> Table:
-        """Return a selection of the rows."""
-        if self.matrix is not None:
-            return Table(len(rows), self.n_columns, self.matrix[rows])
-        ones = np.ones(len(rows), np.float32), rows, np.arange(len(rows) + 1)  # no need of the whole identity
-        return Table(len(rows), self.n_columns, sp.csr_matrix(ones, shape=(len(rows), self.n_columns)))
+        indptr, indices, values = self.arrays()
+        dtype = np.int32 if len(indices) < 2**31 else np.int64  # SciPy wants the same for both
+        shape: Any = (self.n_rows, self.n_columns)
+        matrix = sp.csr_matrix(shape, dtype=values.dtype)  # without its checks, which cost more than a row
+        matrix.indptr, matrix.indices, matrix.data = indptr.astype(dtype), indices.astype(dtype, copy=False), values
+        return matrix
 
-    def columns(self, start: int, stop: int) -> Table:
+    def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
+        """Return some rows; a row of -1 is empty."""
+        if self.identity:
+            return FeatureTable.one_hot(rows, self.n_columns)
+        if rows.max(initial=-1) >= self.n_rows:
+            raise IndexError(f"row {int(rows.max())} of a table of {self.n_rows}")
+        if self.is_dense:
+            taken = np.zeros((len(rows), self.n_columns), self.values.dtype)
+            taken[rows >= 0] = self.values[rows[rows >= 0]]
+            return replace(self, n_rows=len(rows), values=taken)
+        if len(rows) == 1:
+            row = int(rows[0])
+            begin, end = (int(self.indptr[row]), int(self.indptr[row + 1])) if row >= 0 else (0, 0)
+            misplaced = not 0 <= begin <= end <= len(self.indices)
+            entries: Any = slice(begin, end)
+            indptr = np.array([0, end - begin])
+        else:
+            if self.n_rows == 0:
+                return FeatureTable.empty(len(rows), self.n_columns)
+            at = np.maximum(rows, 0)
+            begins, ends = self.indptr[at], np.where(rows >= 0, self.indptr[at + 1], self.indptr[at])
+            misplaced = bool((begins < 0).any() or (ends < begins).any() or (ends > len(self.indices)).any())
+            if not misplaced:
+                indptr = np.zeros(len(rows) + 1, np.int64)
+                np.cumsum(ends - begins, out=indptr[1:])
+                entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
+        if misplaced:
+            raise ModelFileError("a table of the model is damaged: its rows do not lie within its entries")
+        indices, values = self.indices[entries], self.values[entries]
+        if not self.checked:
+            _check_entries(indices, values, self.n_columns)
+        return FeatureTable.sparse(indptr, indices, values, self.n_columns)
+
+    def columns(self, start: int, stop: int) -> FeatureTable:
         """Return a range of the columns."""
-        return Table(self.n_rows, stop - start, self.to_csr()[:, start:stop])
+        indptr, indices, values = self.arrays()
+        inside = (indices >= start) & (indices < stop)
+        before = np.concatenate([[0], np.cumsum(inside)])
+        return FeatureTable.sparse(before[indptr], indices[inside] - np.int32(start), values[inside], stop - start)
 
     def occurring(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Return which columns have a non-zero in the rows used."""
-        if self.matrix is None:
+        if self.identity:
             return used
-        m = self.matrix
+        indptr, indices, values = self.arrays()
         found = np.zeros(self.n_columns, bool)
-        found[m.indices[np.repeat(used, np.diff(m.indptr)) & (m.data != 0)]] = True
+        found[indices[np.repeat(used, np.diff(indptr)) & (values != 0)]] = True
         return found
 
-    def one_hot(self) -> npt.NDArray[np.int32] | None:
+    def single_ones(self) -> npt.NDArray[np.int32] | None:
         """Return the column of each row's single 1, or None if some row is anything else."""
-        if self.matrix is None:
-            return np.arange(self.n_rows, dtype=np.int32)
-        m = self.matrix
-        if m.nnz != self.n_rows or not (np.diff(m.indptr) == 1).all() or not (m.data == 1).all():
+        indptr, indices, values = self.arrays()
+        if len(indices) != self.n_rows or not (np.diff(indptr) == 1).all() or not (values == 1).all():
             return None
-        return m.indices.astype(np.int32)
+        return indices
 
-    def native(self, dtype: npt.DTypeLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
-        """Return indptr, indices and values as the core takes them.
+    def sums(self, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return Σ x v of every row, for a vector v of each column."""
+        if self.identity:
+            return np.ascontiguousarray(vectors)
+        return np.asarray(self.to_csr().astype(vectors.dtype) @ vectors, vectors.dtype)
 
-        The first two are copies: the core checks them once and then trusts them, while the caller's may change.
-        """
-        m = self.to_csr()
-        return np.array(m.indptr, np.int64), np.array(m.indices, np.int32), np.ascontiguousarray(m.data, dtype)
+    def transpose(self) -> FeatureTable:
+        """Return the table with a row for each column."""
+        if self.identity:
+            return self
+        t = self.to_csr().tocsc()
+        return FeatureTable.sparse(t.indptr.astype(np.int64), t.indices.astype(np.int32), t.data, self.n_rows)
 
+    def with_unit_rows(self, n_columns: int | None = None) -> FeatureTable:
+        """Return the same entries, each 1/√n for the n of its row; of as many columns, if given."""
+        indptr, indices, _ = self.arrays()
+        n = np.diff(indptr)
+        values = np.repeat(1 / np.sqrt(np.maximum(n, 1)), n).astype(np.float32)
+        return FeatureTable.sparse(indptr, indices, values, self.n_columns if n_columns is None else n_columns)
 
-def csr_of(
-    indptr: npt.NDArray[Any], indices: npt.NDArray[Any], values: npt.NDArray[np.float32], n_columns: int
-) -> sp.csr_matrix:
-    """Return a SciPy matrix over arrays that are known to be right, without its checks, which cost more than a row."""
-    matrix = empty_csr(len(indptr) - 1, n_columns)
-    dtype = np.int32 if len(indices) < 2**31 else np.int64  # SciPy wants the same for both
-    matrix.indptr, matrix.indices, matrix.data = indptr.astype(dtype), indices.astype(dtype, copy=False), values
-    return matrix
+    def padded(self, n_rows: int) -> FeatureTable:
+        """Return the table with empty rows at its end, so that there are so many."""
+        more = n_rows - self.n_rows
+        if more <= 0:
+            return self
+        return FeatureTable.stack([self, FeatureTable.empty(more, self.n_columns)])
 
+    def replaced(self, rows: npt.NDArray[Any], others: FeatureTable) -> FeatureTable:
+        """Return a table in which some rows are others; those beyond its end are appended."""
+        source = np.full(max(self.n_rows, int(rows.max(initial=-1)) + 1), -1)
+        source[: self.n_rows] = np.arange(self.n_rows)
+        source[rows] = self.n_rows + np.arange(len(rows))
+        return FeatureTable.stack([self, others]).take(source)
 
-def empty_csr(n_rows: int, n_columns: int) -> sp.csr_matrix:
-    """Return a matrix of float32 without entries."""
-    shape: Any = (n_rows, n_columns)
-    return sp.csr_matrix(shape, dtype=np.float32)
+    @classmethod
+    def stack(cls, tables: Sequence[FeatureTable]) -> FeatureTable:
+        """Return the rows of all tables, one after the other."""
+        if all(table.is_dense for table in tables):
+            return replace(tables[0], n_rows=sum(map(len, tables)), values=np.concatenate([t.values for t in tables]))
+        parts = [table.arrays() for table in tables]
+        ends = np.cumsum([0, *(len(indices) for _, indices, _ in parts)])
+        indptr = np.concatenate([[0], *(indptr[1:] + end for (indptr, _, _), end in zip(parts, ends, strict=False))])
+        indices, values = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+        return cls.sparse(indptr, indices, values, tables[0].n_columns)
 
+    def tensors(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays as a model file holds them."""
+        if self.is_dense:
+            return {"values": self.values}
+        return dict(zip(_TENSORS, self.arrays(), strict=True))
 
-def as_table(name: str, matrix: Any) -> Table:
-    """Check a matrix and take it as a table, without copying where its types allow."""
-    if isinstance(matrix, Table):
-        return matrix
-    if not sp.issparse(matrix):
-        try:
-            matrix = np.asarray(matrix)
-        except ValueError as error:
-            raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
-    if len(matrix.shape) != 2:
-        raise ValueError(f"{name}: expected a matrix of rows × columns, got {len(matrix.shape)} dimension(s).")
-    if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
-    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    n_rows, n_columns = matrix.shape
-    if max(n_rows, n_columns) > LIMIT:
-        raise ValueError(f"{name}: at most {LIMIT} rows and columns, got {n_rows} × {n_columns}.")
-    _check_arrays(name, matrix)
-    csr = sp.csr_matrix(matrix, dtype=dtype)
-    if getattr(matrix, "format", "dense") != "csr":
-        _check_arrays(name, csr)
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    if not np.isfinite(csr.data).all():
-        raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
-    return Table(n_rows, n_columns, None if _is_identity(csr) else csr)
+    @classmethod
+    def from_tensors(cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]]) -> FeatureTable:
+        """Take arrays of a model file."""
+        dense = tensors.get("values")
+        if dense is not None and dense.ndim == 2 and set(tensors) == {"values"}:
+            if dense.dtype != np.float32 or dense.shape != (n_rows, n_columns):
+                raise ModelFileError(f"has a table of shape {dense.shape}, expected {(n_rows, n_columns)}")
+            if not np.isfinite(dense).all():
+                raise ModelFileError("a table of the model is damaged: it holds values that are not numbers")
+            return cls(n_rows, n_columns, values=dense)
+        arrays = {name: tensors.get(name) for name in _TENSORS}
+        for name, dtype in _TENSORS.items():
+            array = arrays[name]
+            if array is None or array.dtype != dtype or array.ndim != 1:
+                raise ModelFileError(f"has a table without {name!r} of {dtype}")
+        found = cls(n_rows, n_columns, **arrays, checked=False)  # type: ignore[arg-type]
+        if len(found.indptr) != n_rows + 1 or len(found.values) != len(found.indices):
+            raise ModelFileError(f"has a table of {len(found.indptr) - 1} rows, expected {n_rows}")
+        return found
 
 
 def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int32]:
-    """Return row numbers as the core takes them, all from 0 to ``n_rows - 1``."""
+    """Return indices of rows as the core takes them, all from 0 to ``n_rows - 1``."""
     array = np.asarray(rows)
     if array.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, got shape {array.shape}.")
@@ -136,6 +291,46 @@ def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.in
     if low < 0 or high >= n_rows:
         raise ValueError(f"{what} must be from 0 to {n_rows - 1}, but they go from {low} to {high}.")
     return np.ascontiguousarray(array, np.int32)
+
+
+def _table_of(name: str, matrix: Any) -> FeatureTable:
+    """Check a matrix and take it as a table; values are not copied where their type allows."""
+    import scipy.sparse as sp
+
+    if not sp.issparse(matrix):
+        try:
+            matrix = np.asarray(matrix)
+        except ValueError as error:
+            raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
+    if len(matrix.shape) != 2:
+        raise ValueError(f"{name}: expected a matrix of rows × columns, got {len(matrix.shape)} dimension(s).")
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
+    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    n_rows, n_columns = matrix.shape
+    if max(n_rows, n_columns) > MOST_ROWS:
+        raise ValueError(f"{name}: at most {MOST_ROWS} rows and columns, got {n_rows} × {n_columns}.")
+    _check_arrays(name, matrix)
+    csr = sp.csr_matrix(matrix, dtype=dtype)
+    if getattr(matrix, "format", "dense") != "csr":
+        _check_arrays(name, csr)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if not np.isfinite(csr.data).all():
+        raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
+    if _is_identity(csr):
+        return FeatureTable.eye(n_rows)
+    # The caller may change arrays of the matrix; the core relies on these.
+    return FeatureTable.sparse(np.array(csr.indptr, np.int64), np.array(csr.indices, np.int32), csr.data, n_columns)
+
+
+def _check_entries(indices: npt.NDArray[np.int32], values: npt.NDArray[Any], n_columns: int) -> None:
+    """Refuse entries of a damaged file."""
+    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < n_columns:
+        raise ModelFileError("a table of the model is damaged: it names columns that it does not have")
+    if not np.isfinite(values).all():
+        raise ModelFileError("a table of the model is damaged: it holds values that are not numbers")
 
 
 def _check_arrays(name: str, m: Any) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bitfm.data._hot import unit_rows
-from bitfm.data._tables import LIMIT, check_rows
+from bitfm.data.feature_table import MOST_ROWS, check_rows
 
 __all__ = ["history", "raters"]
 
@@ -104,8 +104,8 @@ def _checked(
 
 def _side(caller: str, name: str, rows: npt.ArrayLike, size: int | None) -> tuple[_Rows, int]:
     if size is None:
-        numbers = check_rows(f"{caller}: {name}", rows, LIMIT)
+        numbers = check_rows(f"{caller}: {name}", rows, MOST_ROWS)
         return numbers, int(numbers.max(initial=-1)) + 1
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 0 <= size <= LIMIT:
-        raise ValueError(f"{caller}: n_{name} must be a whole number from 0 to {LIMIT}, got {size!r}.")
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 0 <= size <= MOST_ROWS:
+        raise ValueError(f"{caller}: n_{name} must be a whole number from 0 to {MOST_ROWS}, got {size!r}.")
     return check_rows(f"{caller}: {name}, of n_{name}={size},", rows, int(size)), int(size)

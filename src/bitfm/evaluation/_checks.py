@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data._tables import as_table
+from bitfm.data.feature_table import FeatureTable
 from bitfm.validation import check_integer
 
 __all__ = [
@@ -85,7 +85,7 @@ def as_rows(name: str, given: Any, n_users: int | None = None) -> sp.csr_matrix:
     """Return a sparse matrix of users × items with sorted columns."""
     if not sp.issparse(given):
         raise TypeError(f"{name}: expected a sparse matrix of users × items, got {type(given).__name__}.")
-    matrix = as_table(name, given).to_csr()
+    matrix = FeatureTable.of(name, given).to_csr()
     if n_users is not None and matrix.shape[0] != n_users:
         raise ValueError(f"{name}: expected a row for each of {n_users} users, got a matrix of shape {matrix.shape}.")
     return matrix

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.data._tables import Table
+from bitfm.core import pack_signs, single_blas_thread, unpack_codes
 from bitfm.data.blocks import Blocks
-from bitfm.models._blas import one_blas_thread
-from bitfm.models._delegate import pack_signs, unpack_codes
-from bitfm.models._native import make_design
+from bitfm.data.feature_table import FeatureTable
 
 __all__ = ["FeatureAnchor", "RowAnchor", "mean_squares"]
 
@@ -27,7 +25,7 @@ Matrix = npt.NDArray[np.float32]
 @dataclass
 class _Field:
     number: int
-    table: Table
+    table: FeatureTable
     columns: tuple[Any, Any, Any]  # starts, rows and values of the columns, or three times None for an identity
     features: slice
     teacher: Matrix  # Σ x v of the rows, in this field alone
@@ -118,7 +116,7 @@ class RowAnchor:
             fields = []
             for table in block.tables.values():
                 part = slice(first, first + table.n_columns)
-                teacher, ours = _sums(table, factors[part]), self._ours(table, part)
+                teacher, ours = table.sums(factors[part]), self._ours(table, part)
                 fields.append(_Field(number, table, _columns(table), part, teacher, ours))
                 first, number = part.stop, number + 1
             self._sides.append(_Side(share.astype(np.float32), fields))
@@ -154,7 +152,7 @@ class RowAnchor:
     def _each_field(self, update: Callable[[_Side, _Field, Matrix, Matrix], int]) -> int:
         """Call update(side, field, error, hessian) for one field after another; return the sum of the flips."""
         flips = 0
-        with one_blas_thread():
+        with single_blas_thread():
             for side in self._sides:
                 whole, single = self._seen_from(side)
                 hessian = np.asarray((1 - self._own) * whole.ours + self._own * single.ours, np.float32)
@@ -210,7 +208,7 @@ class RowAnchor:
     def disagreement(self) -> tuple[float, float]:
         """Return Ω, and what it would be for codes that say nothing."""
         value = reference = 0.0
-        with one_blas_thread():
+        with single_blas_thread():
             for b, left in enumerate(self._sides):
                 for right in self._sides[:b]:
                     shares = (1 - self._own, self._own)
@@ -236,8 +234,8 @@ class RowAnchor:
         )
         return whole, single
 
-    def _ours(self, table: Table, part: slice) -> Matrix:
-        return _sums(table, unpack_codes(self.codes[part]) * self.gains[part, None])
+    def _ours(self, table: FeatureTable, part: slice) -> Matrix:
+        return table.sums(unpack_codes(self.codes[part]) * self.gains[part, None])
 
 
 class FeatureAnchor:
@@ -262,7 +260,7 @@ class FeatureAnchor:
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
         """Return by how much the gains are to be scaled, all alike, to predict these residuals best."""
         zeros = np.zeros(len(self.codes), blocks.dtype)
-        design = make_design(blocks, blocks.dtype)
+        design = blocks.design()
         pairs = _core.predict_codes(design, 0.0, zeros, self.codes, self.gains, False, self._threads)
         prior = float(np.mean(residual**2)) / spread**2
         total = float(np.sum(pairs * pairs)) + prior
@@ -272,7 +270,7 @@ class FeatureAnchor:
     def objective(self) -> float:
         """Return Ω as a share of its value for codes that say nothing."""
         ours = unpack_codes(self.codes) * self.gains[:, None]
-        with one_blas_thread():
+        with single_blas_thread():
             said = _pairs(self._factors, self._factors, self._weights)
             return (said - 2 * _pairs(self._factors, ours, self._weights) + _pairs(ours, ours, self._weights)) / (
                 said or 1.0
@@ -286,7 +284,7 @@ def _start(
 
     Of features that never occur the teacher knows nothing; their gain is 0.
     """
-    with one_blas_thread():
+    with single_blas_thread():
         turn = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
         codes = pack_signs(factors @ turn)
     return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
@@ -305,7 +303,7 @@ def mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
     for block in blocks.blocks.values():
         share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
         parts += [
-            share if table.matrix is None else np.asarray(table.matrix.power(2).T @ share)
+            share if table.identity else np.asarray(table.to_csr().power(2).T @ share)
             for table in block.tables.values()
         ]
     return np.concatenate(parts)
@@ -330,18 +328,11 @@ def _solve_positive(
     return s
 
 
-def _columns(table: Table) -> tuple[Any, Any, Any]:
+def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:
     if table.identity:
         return None, None, None
-    m = table.to_csr().tocsc()
-    return m.indptr.astype(np.int64), m.indices.astype(np.int32), m.data.astype(np.float32)
-
-
-def _sums(table: Table, values: Matrix) -> Matrix:
-    """Return Σ x v of every row."""
-    if table.matrix is None:
-        return np.ascontiguousarray(values)
-    return np.asarray(table.matrix.astype(np.float32) @ values, np.float32)
+    indptr, rows, values = table.transpose().arrays()
+    return indptr, rows, values.astype(np.float32)
 
 
 def _moment(a: Matrix, b: Matrix, weights: Matrix) -> npt.NDArray[np.float64]:

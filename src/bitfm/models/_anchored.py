@@ -11,10 +11,10 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from bitfm import _core
+from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
 from bitfm.models._anchor import FeatureAnchor, RowAnchor
 from bitfm.models._base import Floats, check_finite
-from bitfm.models._native import make_design, make_trainer
 from bitfm.models._progress import Iteration, Progress
 from bitfm.models._teacher import Teaching, default_teacher, teacher_by_descent, teaching_of
 from bitfm.models.fm import FM
@@ -206,7 +206,7 @@ class AnchoredFit:
     def _predict(self, blocks: Blocks, student: _Student) -> Floats:
         s = self.settings
         codes, gains, weights, bias = student
-        design = make_design(blocks, blocks.dtype)
+        design = blocks.design()
         return _core.predict_codes(design, bias, weights, codes, gains, s.cross, s.threads)
 
 
@@ -224,7 +224,7 @@ class _Lesson:
         """Return a trainer at these codes and about the teacher's weights; weights, bias; the weights' λ by field."""
         s = self._settings
         if self._trainer is None:
-            self._trainer = make_trainer(self.blocks, self.y, None, cross=s.cross)
+            self._trainer = make_trainer(self.blocks.design(), self.y, None, across=s.cross)
         weights, bias = self._weights.astype(self.blocks.dtype), self._bias
         self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
         if not self._trainer.loss(s.threads) <= len(self.y) * np.var(self.y):  # the teacher is lost

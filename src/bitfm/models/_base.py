@@ -14,9 +14,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from bitfm.data._tables import as_table
 from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
-from bitfm.models._native import make_design
+from bitfm.data.feature_table import FeatureTable
 from bitfm.validation import check_real
 
 __all__ = ["FeatureModel", "Floats", "check_finite", "counted", "per_field"]
@@ -76,7 +75,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         blocks = self._prediction_blocks(X)
         if len(blocks) == 0:
             return np.zeros(0)
-        return np.asarray(self._score(make_design(blocks, blocks.dtype), blocks.dtype), np.float64)
+        return np.asarray(self._score(blocks.design(), blocks.dtype), np.float64)
 
     def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
         raise NotImplementedError
@@ -130,7 +129,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Take a plain matrix as the fields that the model was fitted on."""
         if len({field.block for field in self.fields_}) == len(self.fields_):
             return Blocks.from_matrix(X, {field.block: field.size for field in self.fields_})
-        table = as_table("X", X)
+        table = FeatureTable.of("X", X)
         fields: dict[str, dict[str, Any]] = {}
         for field in self.fields_:
             fields.setdefault(field.block, {})[field.name] = table.columns(field.start, field.stop)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
+from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats
-from bitfm.models._native import make_design, make_trainer
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
 
@@ -55,7 +55,7 @@ def descend(
         blocks, y, sample_weight = blocks[~held_out], y[~held_out], _part(sample_weight, ~held_out)
     sizes = [field.size for field in blocks.fields]
     penalty_v, penalty_w = np.repeat(s.ridge_v, sizes), np.repeat(s.ridge_w, sizes)
-    trainer: Any = make_trainer(blocks, y, sample_weight, cross=s.cross)
+    trainer: Any = make_trainer(blocks.design(), y, sample_weight, across=s.cross)
     best, least, waited = now.copy() if validation else now, float("inf"), 0
     for number in range(1, s.n_iter + 1):
         if s.solver == "als":
@@ -98,7 +98,7 @@ class _Validation(NamedTuple):
     @classmethod
     def of(cls, blocks: Blocks, y: Floats, weight: Floats | None) -> _Validation:
         counts = weight is not None and weight.any()
-        return cls(make_design(blocks, blocks.dtype), y, weight if counts else None)
+        return cls(blocks.design(), y, weight if counts else None)
 
     def rmse(self, now: Parameters, s: FMSettings) -> float:
         scores = _core.predict_reals(self.design, now.bias, now.weights, now.factors, s.cross, s.threads)

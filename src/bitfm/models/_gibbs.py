@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, check_finite, counted
-from bitfm.models._native import make_trainer
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
 
@@ -105,7 +105,7 @@ def draw_samples(
 ) -> Samples:
     """Run a chain from each start, or on from draws (`resume`), and return what they keep, the last draws last."""
     middle, unit = _centre_and_scale(y, counted(sample_weight), blocks.dtype)
-    trainer: Any = make_trainer(blocks, (y - middle) / unit, sample_weight, cross=cross)
+    trainer: Any = make_trainer(blocks.design(), (y - middle) / unit, sample_weight, across=cross)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
     seen = (blocks if sample_weight is None else blocks[sample_weight > 0]).occurring()
     fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]

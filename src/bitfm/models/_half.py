@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.data._tables import Table, check_rows
+from bitfm.core import as_reals, unpack_codes
 from bitfm.data.blocks import Block, Blocks
-from bitfm.models._delegate import unpack_codes
-from bitfm.models._native import as_reals, make_design
+from bitfm.data.feature_table import FeatureTable, check_rows
 
 if TYPE_CHECKING:
     from bitfm.models._codes import CodeModel
@@ -116,7 +115,7 @@ class Half:
         if isinstance(given, Block | Blocks):
             return self.blocks(what, given)
         ids = self._ids(what, given)
-        return self.blocks(what, Block(ids, {"id": Table.eye(self.n_features)}))
+        return self.blocks(what, Block(ids, {"id": FeatureTable.eye(self.n_features)}))
 
     def rows(self, what: str, given: Any, n_threads: int) -> Rows:
         """Return what the rows amount to."""
@@ -144,7 +143,7 @@ class Half:
 
     def _rows_of_blocks(self, blocks: Blocks, n_threads: int) -> Rows:
         dtype = blocks.dtype
-        design: Any = make_design(blocks, dtype)
+        design: Any = blocks.design(dtype)
         weights = as_reals(self.weights)
         constants = _core.predict_codes(design, self.bias, weights, self.codes, self.gains, self.cross, n_threads)
         features, amounts = _core.single_features(design, self.gains, n_threads)
@@ -152,7 +151,7 @@ class Half:
         codes = self.codes.take(np.maximum(features[coded], 0), axis=0)
         codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
         if coded.any():
-            design = make_design(blocks[~coded], dtype)
+            design = blocks[~coded].design(dtype)
         vectors = _core.side_vectors(design, self.codes, self.gains, n_threads)
         return Rows(
             np.asarray(constants, np.float64),

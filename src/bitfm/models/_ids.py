@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable
 from bitfm.models._base import Floats
 
 __all__ = ["IdRatings"]
@@ -72,8 +72,8 @@ class IdRatings:
         user, item = self.names
         return Blocks(
             **{
-                user: Block(self.users, {"id": Table.eye(self.n_users)}),
-                item: Block(self.items, {"id": Table.eye(self.n_items)}),
+                user: Block(self.users, {"id": FeatureTable.eye(self.n_users)}),
+                item: Block(self.items, {"id": FeatureTable.eye(self.n_items)}),
             }
         )
 

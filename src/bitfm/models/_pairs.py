@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.data.blocks import Blocks
-from bitfm.models._native import make_design
 
 if TYPE_CHECKING:
     from bitfm.models._codes import CodeModel
@@ -42,7 +41,7 @@ class PairScorer:
 
     def score(self, X: Blocks, bias: float, cross: bool, n_threads: int) -> npt.NDArray[np.float64]:
         """Score interactions."""
-        design: Any = make_design(X, X.dtype)
+        design: Any = X.design()
         self._count(X)
         codes, gains, _ = self._arrays
         if self._records is None:
@@ -54,7 +53,7 @@ class PairScorer:
         if self._records is not None:
             return
         tables = [table for block in X.blocks.values() for table in block.tables.values()]
-        a_pair = sum(1 if t.matrix is None else t.matrix.nnz / max(t.n_rows, 1) for t in tables)
+        a_pair = sum(t.n_entries / max(t.n_rows, 1) for t in tables)
         self._read += int(len(X) * a_pair)
         if self._read >= len(self._weights):
             codes, gains, _ = self._arrays

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import make_trainer, pack_signs
 from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, check_finite
-from bitfm.models._delegate import pack_signs
-from bitfm.models._native import make_trainer
 from bitfm.models._progress import Progress
 from bitfm.models._pull import Pull
 
@@ -70,7 +69,7 @@ class PaperFit:
     ) -> None:
         self.settings, self.pull, self.rng, self.progress = settings, pull, rng, progress
         self.dtype, self.n = blocks.dtype, blocks.n_features
-        self.trainer: Any = make_trainer(blocks, targets, None, cross=settings.cross)
+        self.trainer: Any = make_trainer(blocks.design(), targets, None, across=settings.cross)
         self.ridge = np.full(len(blocks.fields), settings.alpha)
         self.weights = np.zeros(self.n, self.dtype)
         self.bias = 0.0

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.models._delegate import nearest_delegate
+from bitfm.core import nearest_delegate
 
 __all__ = ["JointDelegate", "Pull"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from bitfm.core import single_blas_thread
 from bitfm.data.blocks import Blocks
 from bitfm.models._anchor import mean_squares
 from bitfm.models._base import Floats
-from bitfm.models._blas import one_blas_thread
 from bitfm.models._gibbs import side_by_side
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback
@@ -111,7 +111,7 @@ def _factors_of(teacher: FM, blocks: Blocks, *, cross: bool, seed: int) -> npt.N
         factors, n = side_by_side(teacher.samples_), len(teacher.samples_.biases)
         width = _WIDTH * factors.shape[1] // n
         if factors.shape[1] > width:
-            with one_blas_thread():
+            with single_blas_thread():
                 factors = factors @ _main_directions(factors, blocks, width, cross=cross, seed=seed)
         return np.asarray(factors / np.sqrt(n), np.float32)
 
@@ -144,7 +144,7 @@ def _rows(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator
         total = np.zeros((len(rows), factors.shape[1]), factors.dtype)
         for table in block.tables.values():
             values = factors[first : first + table.n_columns]
-            total += values[rows] if table.matrix is None else table.matrix[rows].astype(factors.dtype) @ values
+            total += values[rows] if table.identity else table.take(rows).sums(values)
             first += table.n_columns
         yield total
 

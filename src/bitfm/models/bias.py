@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from bitfm.core import make_trainer
 from bitfm.data.blocks import FieldSizes
 from bitfm.models._base import check_finite
 from bitfm.models._linear import LinearModel
-from bitfm.models._native import make_trainer, split_one_hot
+from bitfm.models._one_hot import split_one_hot
 from bitfm.models._progress import Callback, Iteration, Progress
 from bitfm.validation import check_integer, check_real, thread_count
 
@@ -90,7 +91,7 @@ class BiasModel(LinearModel):
             tol = check_real("tol", self.tol)
             blocks = split_one_hot(blocks)
             ridge = self._per_field("regularization", self.regularization, blocks)
-            trainer = make_trainer(blocks, y, sample_weight, cross=False)
+            trainer = make_trainer(blocks.design(), y, sample_weight, across=False)
             weights = np.zeros(blocks.n_features, blocks.dtype)
             bias = float(
                 np.average(y, weights=None if sample_weight is None or not sample_weight.any() else sample_weight)

@@ -12,7 +12,7 @@ from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._anchored import AnchoredFit, AnchoredSettings
 from bitfm.models._base import Floats
 from bitfm.models._codes import CodeModel, in_single_precision
-from bitfm.models._native import split_one_hot
+from bitfm.models._one_hot import split_one_hot
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Callback, Progress
 from bitfm.models._pull import JointDelegate

@@ -16,7 +16,7 @@ from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._base import FeatureModel, Floats, counted
 from bitfm.models._descent import FMSettings, descend
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
-from bitfm.models._native import make_design, split_one_hot
+from bitfm.models._one_hot import split_one_hot
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
@@ -335,7 +335,7 @@ class FM(FeatureModel):
         if not hasattr(self, "samples_"):
             raise ValueError(f"return_std needs draws: solver='gibbs' keeps them, {self.solver!r} does not.")
         blocks = self._prediction_blocks(X)
-        design = make_design(blocks, blocks.dtype) if len(blocks) else None
+        design = blocks.design() if len(blocks) else None
         mean, squares = np.zeros(len(blocks)), np.zeros(len(blocks))
         for n, (bias, weights, factors, _) in enumerate(zip(*self.samples_, strict=True), start=1):
             if design is not None:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable
 from bitfm.models import FM, DiscreteFM
 
 __all__ = ["N_WORDS", "WORDS_AN_ITEM", "RawFeatures", "random_fm", "with_words"]
@@ -47,11 +47,11 @@ class RawFeatures:
 
     def users(self, ids: npt.ArrayLike) -> Block:
         """Return some users."""
-        return Block(ids, {"id": Table.eye(self.n_users)})
+        return Block(ids, {"id": FeatureTable.eye(self.n_users)})
 
     def items(self, ids: npt.ArrayLike) -> Block:
         """Return some items."""
-        fields: dict[str, Any] = {"id": Table.eye(self.n_items)}
+        fields: dict[str, Any] = {"id": FeatureTable.eye(self.n_items)}
         return Block(ids, fields if self.words is None else fields | {"words": self.words})
 
     def pairs(self, users: npt.ArrayLike) -> Blocks:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.data.blocks import Blocks
 from bitfm.models import FM, DiscreteFM
-from bitfm.models._native import make_design
 from bitfm.models._pairs import records_of
 from bitfm.paper._raw_features import RawFeatures
 
@@ -81,7 +80,7 @@ def _by_records(
     width: int,
     cross: bool,
 ) -> Way:
-    design: Any = make_design(pairs, np.float32)
+    design: Any = pairs.design(np.float32)
     records = records_of(vectors, weights.astype(np.float32), scales)
     return Way(
         len(pairs), lambda _: _core.score_pairs_by_records(design, bias, records, kind, width, cross, n_threads=1)

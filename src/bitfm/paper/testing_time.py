@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import single_blas_thread
 from bitfm.models import DiscreteFM
-from bitfm.models._blas import one_blas_thread
 from bitfm.paper._raw_features import WORDS_AN_ITEM, RawFeatures, random_fm, with_words
 from bitfm.paper._ways_to_score import Way, by_codes, by_float32, by_libfm_loop, by_product, by_search
 from bitfm.paper.results import Measure
@@ -150,7 +150,7 @@ def _best_seconds(ways: Mapping[str, Way], n_pairs: int, effort: _Effort) -> dic
         total = sum(taken[name]) + sum(prepared[name])
         return total < _LONG and (len(taken[name]) < effort.runs or total < effort.seconds)
 
-    with one_blas_thread():
+    with single_blas_thread():
         while waiting := [name for name in ways if waits(name)]:
             for name in waiting:
                 begin = time.process_time()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from bitfm.data.blocks import Block
+from bitfm.data.feature_table import FeatureTable
 from bitfm.recommender._fold_in import Ids, Ratings, fold_in
 from bitfm.recommender._growth import ids_of, with_codes, with_ids
 from bitfm.recommender._log import Log
@@ -58,9 +58,9 @@ def solve_rows(state: State, name: str, numbers: npt.NDArray[Any], before: Log) 
     seen = state.log.side(name).take(numbers)
     others, place = np.unique(seen.indices, return_inverse=True)
     ratings = Ratings(
-        seen.indptr.astype(np.int64),
+        seen.indptr,
         place.astype(np.int32),
-        seen.data.astype(np.float64),
+        seen.values.astype(np.float64),
         _values_in(before.side(name).take(numbers), seen),
         *state.opposite_amounts(name, others),
     )
@@ -74,24 +74,25 @@ def _one_a_pair(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Return the mean of what is given for each pair, as in a log."""
     shape = int(users.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1
-    pairs = Log.of(users, items, ratings, shape).by_user.whole().tocoo()
-    return pairs.row.astype(np.int32), pairs.col.astype(np.int32), pairs.data.astype(np.float64)
+    pairs = Log.of(users, items, ratings, shape).by_user
+    rows = np.repeat(np.arange(len(pairs), dtype=np.int32), np.diff(pairs.indptr))
+    return rows, pairs.indices, pairs.values.astype(np.float64)
 
 
-def _values_in(matrix: sp.csr_matrix, entries: sp.csr_matrix) -> npt.NDArray[np.float64]:
-    """Return the values that a matrix has where another has entries, NaN where it has none."""
-    keys, wanted = _keys(matrix), _keys(entries)
+def _values_in(table: FeatureTable, entries: FeatureTable) -> npt.NDArray[np.float64]:
+    """Return the values that a table has where another has entries, NaN where it has none."""
+    keys, wanted = _keys(table), _keys(entries)
     order = np.argsort(keys)
     at = np.searchsorted(keys, wanted, sorter=order)
     there = np.isin(wanted, keys)
     values = np.full(len(wanted), np.nan)
-    values[there] = matrix.data[order[at[there]]]
+    values[there] = table.values[order[at[there]]]
     return values
 
 
-def _keys(matrix: sp.csr_matrix) -> npt.NDArray[np.int64]:
-    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    return rows * matrix.shape[1] + matrix.indices
+def _keys(table: FeatureTable) -> npt.NDArray[np.int64]:
+    rows = np.repeat(np.arange(table.n_rows, dtype=np.int64), np.diff(table.indptr))
+    return rows * table.n_columns + table.indices
 
 
 def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> tuple[State, npt.NDArray[np.int32]]:

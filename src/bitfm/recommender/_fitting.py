@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from bitfm.data._tables import Table, empty_csr
 from bitfm.data.blocks import Block, Blocks
-from bitfm.data.row_table import RowTable
+from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
 from bitfm.models._progress import Callback
 from bitfm.models.discrete import DiscreteFM
 from bitfm.recommender._events import FOLDS, event_examples
 from bitfm.recommender._fold_in import Prior, variance_before
 from bitfm.recommender._growth import ids_of, with_all_ids
-from bitfm.recommender._log import Log, unit_table
+from bitfm.recommender._log import Log, seen_table
 from bitfm.recommender._reading import Interactions
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, State, field_name, opposites_of
@@ -48,8 +46,7 @@ def context_block(columns: tuple[FittedColumn, ...], frame: pl.DataFrame) -> Blo
         rows = joined["bitfm row"].cast(pl.Int32).to_numpy()
     tables = {}
     for column in columns:
-        matrix = column.transform(distinct[column.name])
-        tables[field_name(column.name)] = Table(matrix.shape[0], matrix.shape[1], matrix)
+        tables[field_name(column.name)] = FeatureTable.of(column.name, column.transform(distinct[column.name]))
     return Block(rows, tables)
 
 
@@ -172,15 +169,15 @@ class Fitting:
         assert self.interactions.context is not None
         return context_block(self.context, self.interactions.context)
 
-    def _tables(self, name: str, seen: RowTable, numbers: npt.NDArray[Any]) -> dict[str, Table]:
+    def _tables(self, name: str, seen: FeatureTable, numbers: npt.NDArray[Any]) -> dict[str, FeatureTable]:
         """Return all fields of some rows of a side; ids come last, so that what many share is learnt first."""
         side = self.users if name == "user" else self.items
         own = side.own_tables(None if len(numbers) == len(side) else numbers)
         tables = {field_name(column): table for column, table in own.items()}
         if self._sees(name):
             width = self.sizes.get((name, SEEN_FIELDS[name]), seen.n_columns)
-            tables[SEEN_FIELDS[name]] = Table(len(numbers), width, unit_table(seen.whole(), width))
-        return {**tables, "id": Table.eye(len(numbers))}
+            tables[SEEN_FIELDS[name]] = seen_table(seen, width)
+        return {**tables, "id": FeatureTable.eye(len(numbers))}
 
     def _sees(self, name: str) -> bool:
         return self.history if name == "user" else self.raters
@@ -211,20 +208,19 @@ def _priors(state: State, noise: float) -> dict[str, Prior]:
     return priors
 
 
-def _stack(folds: list[dict[str, Table]]) -> dict[str, Table]:
+def _stack(folds: list[dict[str, FeatureTable]]) -> dict[str, FeatureTable]:
     """Put the rows of the folds one below the other."""
     stacked = {}
     for name, first in folds[0].items():
         if name == "id":
             stacked[name] = one_hot_ids(np.tile(np.arange(first.n_rows), len(folds)), first.n_columns)
         else:
-            matrix = sp.vstack([fold[name].to_csr() for fold in folds], format="csr", dtype=np.float32)
-            stacked[name] = Table(matrix.shape[0], matrix.shape[1], matrix)
+            stacked[name] = FeatureTable.stack([fold[name] for fold in folds])
     return stacked
 
 
 def _without_context(blocks: Blocks) -> Blocks:
     context = blocks.blocks[CONTEXT]
-    empty = {name: Table(1, t.n_columns, empty_csr(1, t.n_columns)) for name, t in context.tables.items()}
+    empty = {name: FeatureTable.empty(1, t.n_columns) for name, t in context.tables.items()}
     parts: dict[str, Any] = {**blocks.blocks, CONTEXT: Block(np.zeros(len(context), np.int32), empty)}
     return Blocks(**parts)

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from bitfm.data._tables import csr_of
-from bitfm.data.row_table import RowTable
+from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["Log", "unit_table"]
+__all__ = ["Log", "seen_table"]
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
     """Users × items: the rating of each pair, without what its context added to it; 1 for events."""
 
-    by_user: RowTable
+    by_user: FeatureTable
 
     @classmethod
     def of(
@@ -31,17 +29,20 @@ class Log:
         shape: tuple[int, int],
     ) -> Log:
         """Take interactions; a pair that occurs several times has the mean of its ratings."""
+        import scipy.sparse as sp
+
         total = sp.csr_matrix((ratings.astype(np.float64), (users, items)), shape=shape)
         times = sp.csr_matrix((np.ones(len(users)), (users, items)), shape=shape)  # the same entries in the same order
         total.data /= times.data
-        return cls(RowTable.of(total))
+        values = total.data.astype(np.float32)
+        return cls(FeatureTable.sparse(total.indptr.astype(np.int64), total.indices.astype(np.int32), values, shape[1]))
 
     @cached_property
-    def by_item(self) -> RowTable:
+    def by_item(self) -> FeatureTable:
         """The same, items × users; made when it is first asked for."""
-        return RowTable.of(self.by_user.whole().T.tocsr())
+        return self.by_user.transpose()
 
-    def side(self, name: str) -> RowTable:
+    def side(self, name: str) -> FeatureTable:
         """Return the interactions with the rows of one side."""
         return self.by_user if name == "user" else self.by_item
 
@@ -60,27 +61,30 @@ class Log:
 
 
 def _with_entries(
-    table: RowTable, rows: npt.NDArray[Any], columns: npt.NDArray[Any], values: npt.NDArray[Any], shape: tuple[int, int]
-) -> RowTable:
+    table: FeatureTable,
+    rows: npt.NDArray[Any],
+    columns: npt.NDArray[Any],
+    values: npt.NDArray[Any],
+    shape: tuple[int, int],
+) -> FeatureTable:
     """Return a larger table with more entries; of one row and column, the last counts."""
     table = replace(table.padded(shape[0]), n_columns=shape[1])
     if not len(rows):
         return table
     touched, places = np.unique(rows, return_inverse=True)
-    old = table.take(touched).tocoo()
-    row, column = np.concatenate([old.row, places]), np.concatenate([old.col, columns])
-    value = np.concatenate([old.data, values])
+    old = table.take(touched)
+    row = np.concatenate([np.repeat(np.arange(len(touched)), np.diff(old.indptr)), places])
+    column, value = np.concatenate([old.indices, columns]), np.concatenate([old.values, values])
     order = np.lexsort((np.arange(len(row)), column, row))
     row, column, value = row[order], column[order], value[order]
     last = np.append((np.diff(row) != 0) | (np.diff(column) != 0), True)
-    part = sp.csr_matrix((value[last], (row[last], column[last])), shape=(len(touched), shape[1]))
+    indptr = np.searchsorted(row[last], np.arange(len(touched) + 1))
+    part = FeatureTable.sparse(indptr, column[last].astype(np.int32), value[last].astype(np.float32), shape[1])
     return table.replaced(touched, part)
 
 
-def unit_table(rows: sp.csr_matrix, n_columns: int) -> sp.csr_matrix:
+def seen_table(rows: FeatureTable, n_columns: int) -> FeatureTable:
     """Return which of the first columns each row has, 1/√n each for n of them: histories and raters as fields."""
-    if rows.shape[1] > n_columns:  # of those who came later the model knows nothing
-        rows = rows[:, :n_columns]
-    n = np.diff(rows.indptr)
-    values = np.repeat(1 / np.sqrt(np.maximum(n, 1)), n).astype(np.float32)
-    return csr_of(rows.indptr, rows.indices, values, n_columns)
+    if rows.n_columns > n_columns:  # the model knows nothing of those who came later
+        rows = rows.columns(0, n_columns)
+    return rows.with_unit_rows(n_columns)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from bitfm.core import unpack_codes
 from bitfm.data.blocks import Block, FieldSpan
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import as_frame, need_columns
 from bitfm.errors import MissingColumnError, ModelFileError, UnknownIdError
 from bitfm.models._codes import CodeModel
-from bitfm.models._delegate import unpack_codes
 from bitfm.models._explain import Explanation, explain_row
 from bitfm.models._half import Rows
 from bitfm.recommender._fitting import context_block
@@ -85,7 +85,7 @@ def best_for_new(
         raise MissingColumnError(f"features: users have no column {unknown[0]!r}; the columns are {known}.")
     items, ratings = _history(state, history)
     nobody = np.array([-1])
-    seen = sp.csr_matrix((np.ones(len(items), np.float32), (np.zeros(len(items), int), items)), (1, len(state.items)))
+    seen = FeatureTable.sparse(np.array([0, len(items)]), items, np.ones(len(items), np.float32), len(state.items))
     tables = state.tables("user", nobody, own=state.users.encode(features, 1), seen=seen)
     block = Block(np.zeros(1, np.int32), tables)
     plain = state.user_rows(block, None)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bitfm.data.columns import DateParts, FittedColumn, Ignored, Kind, Number, as_text, infer_kind, kind_of
 from bitfm.data.columns._numbers import as_numbers
 from bitfm.data.columns._times import as_times
-from bitfm.data.row_table import RowTable
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows, numbers_of, times_of
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ValueInTableError
@@ -129,7 +129,7 @@ class SideReader:
             columns.append(column)
             rows = np.full(len(vocabulary), -1)
             rows[numbers] = np.arange(len(numbers))
-            tables.append(RowTable.of(RowTable.of(column.transform(frame[column.name])).take(rows)))
+            tables.append(FeatureTable.of(column.name, column.transform(frame[column.name])).take(rows))
         if title is None:
             title = next((c for c in frame.columns if c.lower() in _TITLES and c != id_column), None)
         titles = None

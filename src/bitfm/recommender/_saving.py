@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bitfm import modelfile
 from bitfm.data.columns import FittedColumn, restore_column
-from bitfm.data.row_table import RowTable
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import FrameKind
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
@@ -188,7 +188,7 @@ def _state(contents: modelfile.Contents, about: _About, tables: Tensors) -> Stat
     index = model._saved_index
     if index.block != "item" or index._n_positions != len(items):
         raise ModelFileError(f"has an index of {index._n_positions} items, but a table of {len(items)}")
-    log = Log(RowTable.from_tensors(len(users), len(items), _below(tables, "log")))
+    log = Log(FeatureTable.from_tensors(len(users), len(items), _below(tables, "log")))
     try:
         frames = FrameKind(about.get("frames", str))
     except ValueError as error:
@@ -272,7 +272,7 @@ def _side(name: str, about: _About, tables: Tensors) -> Side:
         about.get("whole_ids", bool),
         columns,
         tuple(
-            RowTable.from_tensors(len(ids), column.width, _below(tables, f"{name}.table.{number}"))
+            FeatureTable.from_tensors(len(ids), column.width, _below(tables, f"{name}.table.{number}"))
             for number, column in enumerate(columns)
         ),
         _titles(about.get("title", str, type(None)), _below(tables, f"{name}.titles"), len(ids)),

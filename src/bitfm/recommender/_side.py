@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data._tables import Table, csr_of, empty_csr
 from bitfm.data.columns import as_text, one_as_text
-from bitfm.data.row_table import RowTable
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Side:
     ids: Vocabulary
     whole_ids: bool  # they came as whole numbers and go out as such
     columns: tuple[FittedColumn, ...]
-    tables: tuple[RowTable, ...]
+    tables: tuple[FeatureTable, ...]
     titles: Titles | None = None
 
     def __len__(self) -> int:
@@ -71,15 +70,14 @@ class Side:
         whole = ids.cast(pl.Int64, strict=False) if self.whole_ids else ids
         return ids if whole.null_count() > ids.null_count() else whole  # of more than 64 bits
 
-    def own_tables(self, numbers: npt.NDArray[Any] | None = None) -> dict[str, Table]:
+    def own_tables(self, numbers: npt.NDArray[Any] | None = None) -> dict[str, FeatureTable]:
         """Return the columns' tables for some rows, or all; a row of number -1 is empty."""
-        matrices = [table.whole() if numbers is None else table.take(numbers) for table in self.tables]
         return {
-            column.name: Table(matrix.shape[0], matrix.shape[1], matrix)
-            for column, matrix in zip(self.columns, matrices, strict=True)
+            column.name: table if numbers is None else table.take(numbers)
+            for column, table in zip(self.columns, self.tables, strict=True)
         }
 
-    def encode(self, features: Mapping[str, Any] | pl.DataFrame, n_rows: int) -> dict[str, Table]:
+    def encode(self, features: Mapping[str, Any] | pl.DataFrame, n_rows: int) -> dict[str, FeatureTable]:
         """Return the columns' tables for rows with the values given; what is not given is missing."""
         import polars as pl
 
@@ -87,10 +85,10 @@ class Side:
         for column in self.columns:
             if column.name in (features.columns if isinstance(features, pl.DataFrame) else features):
                 values = features[column.name]
-                matrix = column.transform(values if isinstance(values, pl.Series) else one_value(column.name, values))
+                series = values if isinstance(values, pl.Series) else one_value(column.name, values)
+                tables[column.name] = FeatureTable.of(column.name, column.transform(series))
             else:
-                matrix = empty_csr(n_rows, column.width)
-            tables[column.name] = Table(n_rows, column.width, matrix)
+                tables[column.name] = FeatureTable.empty(n_rows, column.width)
         return tables
 
     def with_rows(self, ids: pl.Series, frame: pl.DataFrame) -> tuple[Side, npt.NDArray[np.int32]]:
@@ -103,7 +101,8 @@ class Side:
         tables = []
         for column, table in zip(self.columns, self.tables, strict=True):
             if column.name in frame.columns:
-                tables.append(table.replaced(numbers, column.transform(frame[column.name])).padded(len(extended)))
+                changed = FeatureTable.of(column.name, column.transform(frame[column.name]))
+                tables.append(table.replaced(numbers, changed).padded(len(extended)))
             else:
                 tables.append(table.padded(len(extended)))
         titles = self.titles
@@ -115,12 +114,9 @@ class Side:
         return replace(self, ids=extended, whole_ids=whole, tables=tuple(tables), titles=titles), numbers
 
 
-def one_hot_ids(numbers: npt.NDArray[Any], n_columns: int) -> Table:
+def one_hot_ids(numbers: npt.NDArray[Any], n_columns: int) -> FeatureTable:
     """Return the table of bare ids; a number of -1, or one that the model has no column for, is an empty row."""
-    known = (numbers >= 0) & (numbers < n_columns)
-    indptr = np.concatenate([[0], np.cumsum(known)])
-    matrix = csr_of(indptr, numbers[known], np.ones(int(indptr[-1]), np.float32), n_columns)
-    return Table(len(numbers), n_columns, matrix)
+    return FeatureTable.one_hot(np.where(numbers < n_columns, numbers, -1), n_columns)
 
 
 def _are_whole(ids: pl.Series) -> bool:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable
 from bitfm.models._half import Rows
 from bitfm.models.discrete import DiscreteFM
 from bitfm.recommender._fold_in import Opposite, Prior
-from bitfm.recommender._log import Log, unit_table
+from bitfm.recommender._log import Log, seen_table
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.retrieval import Index
 from bitfm.validation import thread_count
@@ -76,10 +76,10 @@ class State:
         name: str,
         numbers: npt.NDArray[Any],
         *,
-        own: Mapping[str, Table] | None = None,
+        own: Mapping[str, FeatureTable] | None = None,
         seen: Any = None,
         with_id: bool = True,
-    ) -> dict[str, Table]:
+    ) -> dict[str, FeatureTable]:
         """Return the model's fields of a side for some rows.
 
         Parameters
@@ -89,7 +89,7 @@ class State:
             Which rows; -1 is one that is not known.
         own : tables of the columns, optional
             Instead of those of the rows.
-        seen : sparse matrix, rows × the other side, optional
+        seen : table of rows × the other side, optional
             What the rows have seen, instead of what the log says.
         with_id : bool, default True
             Whether the rows have their ids.
@@ -98,8 +98,8 @@ class State:
         tables = {field_name(column): table for column, table in own.items()}
         width = self.sizes.get((name, SEEN_FIELDS[name]))
         if width is not None:
-            matrix = unit_table(self.log.side(name).take(numbers) if seen is None else seen, width)
-            tables[SEEN_FIELDS[name]] = Table(len(numbers), width, matrix)
+            rows = self.log.side(name).take(numbers) if seen is None else seen
+            tables[SEEN_FIELDS[name]] = seen_table(rows, width)
         tables["id"] = one_hot_ids(numbers if with_id else np.full(len(numbers), -1), self.sizes[name, "id"])
         return tables
 
@@ -187,6 +187,6 @@ def opposites_of(state: State) -> dict[str, Opposite]:
     }
 
 
-def one_empty_row(width: int) -> Table:
+def one_empty_row(width: int) -> FeatureTable:
     """Return a table of one row without entries."""
-    return one_hot_ids(np.array([-1]), width)
+    return FeatureTable.empty(1, width)

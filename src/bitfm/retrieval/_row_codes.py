@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.models._blas import one_blas_thread
-from bitfm.models._delegate import unpack_codes
+from bitfm.core import single_blas_thread, unpack_codes
 
 __all__ = ["RowCodes", "learn_row_codes"]
 
@@ -38,7 +37,7 @@ def learn_row_codes(vectors: npt.NDArray[np.float32], bits: int, n_threads: int)
     n, dimensions = vectors.shape
     chosen = slice(None) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
     sample = vectors[chosen].astype(np.float64)
-    with one_blas_thread():
+    with single_blas_thread():
         _, directions = np.linalg.eigh(sample.T @ sample)
         basis: npt.NDArray[Any] = np.zeros((dimensions, bits))
         kept = min(dimensions, bits)

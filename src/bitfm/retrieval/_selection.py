@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from bitfm.data._tables import as_table, check_rows
+from bitfm.data.feature_table import FeatureTable, check_rows
 from bitfm.retrieval._shelf import Excluded
 
 __all__ = ["excluded_of", "positions_of"]
@@ -28,11 +27,13 @@ def excluded_of(given: Any, n_queries: int, n_positions: int) -> Excluded:
     """Return the starts and positions of what each query leaves out."""
     if given is None:
         return None, None
-    if not sp.issparse(given):
+    if not isinstance(given, FeatureTable) and not hasattr(given, "tocsr"):
         raise TypeError(f"exclude: expected a sparse matrix of queries × positions, got {type(given).__name__}.")
-    matrix = as_table("exclude", given).to_csr()
-    if matrix.shape[0] != n_queries or matrix.shape[1] > n_positions:
+    table = FeatureTable.of("exclude", given)
+    if table.n_rows != n_queries or table.n_columns > n_positions:
         raise ValueError(
-            f"exclude: expected {n_queries} queries × {n_positions} positions, got a matrix of shape {matrix.shape}."
+            f"exclude: expected {n_queries} queries × {n_positions} positions, got a matrix of shape "
+            f"{(table.n_rows, table.n_columns)}."
         )
-    return np.asarray(matrix.indptr, np.int64), np.asarray(matrix.indices, np.int32)
+    indptr, indices, _ = table.arrays()
+    return indptr, indices

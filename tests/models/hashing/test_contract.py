@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 import bitfm
 from bitfm import Block, Blocks
+from bitfm.core import unpack_codes
 from bitfm.evaluation import ndcg
 from bitfm.models import RandomScores
-from bitfm.models._delegate import unpack_codes
 from bitfm.models.hashing import DCMF, SignRounding
 
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import FM, Block, Blocks
-from bitfm.models._delegate import unpack_codes
+from bitfm.core import unpack_codes
 from bitfm.models.hashing import RandomProjection, RotatedRounding, SignRounding
 
 METHODS = [SignRounding, RotatedRounding, RandomProjection]

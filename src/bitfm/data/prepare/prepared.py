@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data._tables import Table, as_table, check_rows
 from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable, check_rows
 
 __all__ = ["Prepared"]
 
@@ -92,7 +92,7 @@ class Prepared:
                 "must have the same names, of which none is 'id' or 'words'."
             )
         for name, (table, columns) in self.item_tables().items():
-            as_table(f"Prepared: {name}", table)
+            FeatureTable.of(f"Prepared: {name}", table)
             expected = (len(self.item_ids), len(columns))
             if table.shape != expected:
                 raise ValueError(f"Prepared: {name} has shape {table.shape}; expected {expected}, items × names.")
@@ -130,8 +130,8 @@ class Prepared:
                 raise ValueError(f"Prepared has no field {name!r}; there are {', '.join(tables) or 'none'}.")
         chosen = {name: tables[name][0] for name in (tables if fields is None else fields)}
         blocks = Blocks(
-            user=Block(self.users, {"id": Table.eye(len(self.user_ids))}),
-            item=Block(self.items, {**chosen, "id": Table.eye(len(self.item_ids))}),
+            user=Block(self.users, {"id": FeatureTable.eye(len(self.user_ids))}),
+            item=Block(self.items, {**chosen, "id": FeatureTable.eye(len(self.item_ids))}),
         )
         return blocks if mask is None else blocks[mask]
 

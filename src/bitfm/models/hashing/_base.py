@@ -14,7 +14,6 @@ from bitfm.data.blocks import FieldSizes
 from bitfm.models._base import Floats
 from bitfm.models._codes import CodeModel
 from bitfm.models._ids import IdRatings
-from bitfm.models._native import make_design
 from bitfm.models._progress import Callback, Progress
 from bitfm.validation import check_bits, thread_count
 
@@ -76,7 +75,7 @@ class IdCodes(CodeModel, ABC):
         for columns, found in ((ratings.user_columns, user_codes), (ratings.item_columns, item_codes)):
             codes[columns], gains[columns] = found, 1
         nothing = np.zeros(n, np.float32)
-        design: Any = make_design(ratings.blocks, ratings.blocks.dtype)
+        design: Any = ratings.blocks.design()
         products = _core.predict_codes(design, 0.0, nothing, codes, gains, True, thread_count(self.n_jobs))
         bias, slope = self._line(ratings.y, np.asarray(products, np.float64))
         self.bias_, user_gain, item_gain = _exact(bias, slope, self.bits)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bitfm.core import single_blas_thread
 from bitfm.models._base import Floats
-from bitfm.models._blas import one_blas_thread
 from bitfm.models._progress import Progress
 
 __all__ = ["nearest_orthogonal", "quantizing_rotation", "random_rotation", "signs_of"]
@@ -22,7 +22,7 @@ def signs_of(values: Floats) -> Floats:
 
 def random_rotation(size: int, rng: np.random.Generator) -> Floats:
     """Return an orthogonal matrix, drawn evenly."""
-    with one_blas_thread():
+    with single_blas_thread():
         Q, R = np.linalg.qr(rng.standard_normal((size, size)))
     return Q * np.sign(np.diag(R))
 
@@ -33,7 +33,7 @@ def nearest_orthogonal(M: Floats) -> Floats:
     M is n × k with n ≥ k, mostly many times k: W = M (MᵀM)^{-1/2}, by the k × k eigenproblem. Where M has a lower rank,
     W has orthonormal columns within it and is 0 elsewhere.
     """
-    with one_blas_thread():
+    with single_blas_thread():
         squares, P = np.linalg.eigh(M.T @ M)
         kept = squares > _RANK_TOLERANCE * max(float(squares[-1]), np.finfo(np.float64).tiny)
         root = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0)
@@ -50,7 +50,7 @@ def quantizing_rotation(V: Floats, rng: np.random.Generator, n_iter: int, progre
     mean_square = float(np.mean(V * V))
     V = np.ascontiguousarray(V / np.sqrt(mean_square) if mean_square > 0 else V, np.float32)
     Q = random_rotation(V.shape[1], rng).astype(np.float32)
-    with one_blas_thread():
+    with single_blas_thread():
         turned = V @ Q
         for number in range(1, n_iter + 1):
             left, _, right = np.linalg.svd(V.T @ signs_of(turned))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.models._delegate import nearest_delegate, unpack_codes
+from bitfm.core import nearest_delegate, unpack_codes
 
 __all__ = ["Content", "Side", "SidePulls"]
 

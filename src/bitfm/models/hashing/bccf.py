@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bitfm.core import pack_signs
 from bitfm.models._base import Floats, check_finite
-from bitfm.models._delegate import pack_signs
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.hashing._base import IdCodes, PackedCodes

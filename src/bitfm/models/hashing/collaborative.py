@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
+from bitfm.core import pack_signs, single_blas_thread
 from bitfm.models._base import Floats, check_finite
-from bitfm.models._blas import one_blas_thread
-from bitfm.models._delegate import pack_signs
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.hashing._base import IdCodes, PackedCodes
@@ -97,7 +96,7 @@ class CollaborativeHashing(IdCodes):
         weight = check_real("hash_weight", self.hash_weight, above=True, high=1e12)
         max_iter, tol = check_integer("max_iter", self.max_iter, 1), check_real("tol", self.tol)
         scaled = ratings.scaled(-1, 1)
-        with one_blas_thread():
+        with single_blas_thread():
             state = start(ratings.matrix(scaled - scaled.mean()), self.bits, rng)
             for number in range(1, max_iter + 1):
                 state, before = state.next(weight), state

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.models._blas import one_blas_thread
-from bitfm.models._delegate import pack_signs
+from bitfm.core import pack_signs, single_blas_thread
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.fm import FM
@@ -81,6 +80,6 @@ class RandomProjection(IdCodes):
         check_machine(self.fm, self, None)
         factors = factors_of(self.fm, ratings, _RANK, rng, self.n_jobs, progress)
         G = rng.standard_normal((factors[0].shape[1], self.bits))
-        with one_blas_thread():
+        with single_blas_thread():
             users, items = (pack_signs(V @ G) for V in factors)
         return users, items

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.models._delegate import pack_signs
+from bitfm.core import pack_signs
 from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.fm import FM

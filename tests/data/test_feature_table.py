@@ -1,0 +1,146 @@
+"""A table in three arrays gives the rows that SciPy gives, and refuses arrays that are no table."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitfm.data.feature_table import FeatureTable
+from bitfm.errors import ModelFileError
+
+
+def a_matrix(seed=0, shape=(7, 5), density=0.4):
+    return sp.random(*shape, density, random_state=seed, format="csr", dtype=np.float32)
+
+
+def tensors(**changes):
+    return {**FeatureTable.of("x", a_matrix()).tensors(), **changes}
+
+
+@pytest.mark.parametrize("rows", [[], [3], [0, 6, 3, 3], [-1], [2, -1, 2], [-1, -1]])
+def test_rows_are_those_of_the_matrix(rows):
+    matrix = a_matrix()
+    padded = sp.vstack([matrix, sp.csr_matrix((1, 5))]).toarray()  # row -1 is the empty one at the end
+    taken = FeatureTable.of("x", matrix).take(np.array(rows, int))
+    assert (taken.n_rows, taken.n_columns) == (len(rows), 5)
+    np.testing.assert_array_equal(taken.to_csr().toarray(), padded[rows])
+
+
+def test_a_table_without_rows_has_none_to_take():
+    table = FeatureTable.empty(0, 4)
+    assert table.take(np.array([-1, -1])).to_csr().shape == (2, 4)
+    assert table.to_csr().shape == (0, 4)
+    with pytest.raises(IndexError, match="row 2 of a table of 0"):
+        table.take(np.array([2]))
+
+
+def test_a_row_beyond_the_end_is_an_error():
+    with pytest.raises(IndexError, match="row 7 of a table of 7"):
+        FeatureTable.of("x", a_matrix()).take(np.array([0, 7]))
+
+
+def test_the_whole_comes_back():
+    matrix = a_matrix()
+    table = FeatureTable.of("x", matrix)
+    np.testing.assert_array_equal(table.to_csr().toarray(), matrix.toarray())
+    assert (len(table), table.n_columns, table.n_entries) == (7, 5, matrix.nnz)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 1000), rows=st.lists(st.integers(0, 11), unique=True, max_size=6))
+def test_replaced_rows_are_others_and_the_rest_stays(seed, rows):
+    matrix, other = a_matrix(seed), a_matrix(seed + 1, (len(rows), 5))
+    table = FeatureTable.of("x", matrix)
+    replaced = table.replaced(np.array(rows, int), FeatureTable.of("x", other))
+    expected = np.zeros((max([6, *rows]) + 1, 5), np.float32)
+    expected[:7] = matrix.toarray()
+    expected[rows] = other.toarray()
+    np.testing.assert_array_equal(replaced.to_csr().toarray(), expected)
+    np.testing.assert_array_equal(table.to_csr().toarray(), matrix.toarray())
+
+
+def test_a_table_comes_back_from_its_tensors():
+    table = FeatureTable.of("x", a_matrix())
+    back = FeatureTable.from_tensors(7, 5, table.tensors())
+    np.testing.assert_array_equal(back.to_csr().toarray(), table.to_csr().toarray())
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices", "values"])
+def test_missing_and_misshapen_tensors_are_refused(name):
+    array = tensors()[name]
+    for other in (None, array[:-1], array[None], array.astype(np.float64), array.astype(np.int8)):
+        with pytest.raises(ModelFileError):
+            FeatureTable.from_tensors(7, 5, tensors(**{name: other}))
+    with pytest.raises(ModelFileError, match="rows, expected 9"):
+        FeatureTable.from_tensors(9, 5, tensors())
+
+
+WILD = {
+    "indptr": [-1, -(2**63), 2**63 - 1, 2**40, 1000],
+    "indices": [-1, 5, -(2**31), 2**31 - 1],
+    "values": [np.nan, np.inf, -np.inf],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WILD.items() for value in values])
+def test_wild_values_are_refused_where_they_are_read(name, value):
+    for at in range(len(tensors()[name])):
+        array = tensors()[name].copy()
+        array[at] = value
+        table = FeatureTable.from_tensors(7, 5, tensors(**{name: array}))  # opening does not look
+        with pytest.raises(ModelFileError, match="damaged"):
+            table.to_csr()
+        with pytest.raises(ModelFileError, match="damaged"):
+            table.take(np.arange(7))
+        for row in range(7):
+            with contextlib.suppress(ModelFileError):  # unless the damage is in another row
+                assert np.isfinite(table.take(np.array([row])).values).all()
+
+
+def test_rows_that_overlap_do_no_harm():
+    """Each row may lie within the entries, and all together be more than there are."""
+    indptr = np.array([0, 6, 0, 6, 0, 6, 0, 6])
+    table = FeatureTable.from_tensors(7, 5, tensors(indptr=indptr))
+    assert len(table.take(np.array([0]))) == 1
+    for rows in ([0, 1], np.arange(7)):
+        with pytest.raises(ModelFileError, match="damaged"):
+            table.take(np.array(rows))
+
+
+def test_a_dense_table_is_what_the_sparse_one_is():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(6, 4)).astype(np.float32)
+    values[2, 1] = 0
+    dense, sparse = FeatureTable.dense(values), FeatureTable.of("x", values)
+    back = FeatureTable.from_tensors(6, 4, dense.tensors())
+    for table in (dense, back, FeatureTable.stack([dense.take(np.arange(2)), dense.take(np.arange(2, 6))])):
+        assert table.is_dense
+        np.testing.assert_array_equal(table.to_csr().toarray(), values)
+        for ours, theirs in zip(table.arrays(), sparse.arrays(), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(dense.take(np.array([3, -1])).to_csr().toarray(), [values[3], np.zeros(4)])
+    with pytest.raises(ModelFileError, match="shape"):
+        FeatureTable.from_tensors(6, 5, dense.tensors())
+
+
+@pytest.mark.parametrize("start", [0, 2])
+def test_columns_and_transposes_are_those_of_scipy(start):
+    matrix = a_matrix()
+    table = FeatureTable.of("x", matrix)
+    np.testing.assert_array_equal(table.columns(start, 4).to_csr().toarray(), matrix[:, start:4].toarray())
+    np.testing.assert_array_equal(table.transpose().to_csr().toarray(), matrix.T.toarray())
+
+
+def test_the_arrays_of_a_matrix_can_change_without_harm():
+    """The core checks the arrays once and relies on them."""
+    matrix = a_matrix()
+    table, expected = FeatureTable.of("x", matrix), matrix.toarray()
+    matrix.indices[:], matrix.indptr[:] = 1000, -1
+    np.testing.assert_array_equal(table.to_csr().toarray(), expected)
+    with pytest.raises(ValueError, match="read-only"):
+        table.indices[0] = 7
