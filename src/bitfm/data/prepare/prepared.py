@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data._tables import Table, as_table, check_rows
 from bitfm.data.blocks import Block, Blocks
 
 __all__ = ["Prepared"]
@@ -80,8 +79,12 @@ class Prepared:
         for name, column in (("users", self.users), ("items", self.items), ("times", self.times)):
             if column is not None and len(column) != n:
                 raise ValueError(f"Prepared: {len(column)} {name} for {n} ratings; expected one each.")
-        check_rows("Prepared: users", self.users, len(self.user_ids))
-        check_rows("Prepared: items", self.items, len(self.item_ids))
+        for name, rows, ids in (("users", self.users, self.user_ids), ("items", self.items, self.item_ids)):
+            low, high = (rows.min(), rows.max()) if n else (0, -1)
+            if low < 0 or high >= len(ids):
+                raise ValueError(
+                    f"Prepared: {name} must be from 0 to {len(ids) - 1}, but they go from {low} to {high}."
+                )
         if not np.isfinite(self.ratings).all():
             raise ValueError("Prepared: ratings must be finite, but some are NaN or infinite.")
         if (self.item_words is None) != (self.words is None):
@@ -92,10 +95,13 @@ class Prepared:
                 "must have the same names, of which none is 'id' or 'words'."
             )
         for name, (table, columns) in self.item_tables().items():
-            as_table(f"Prepared: {name}", table)
             expected = (len(self.item_ids), len(columns))
             if table.shape != expected:
                 raise ValueError(f"Prepared: {name} has shape {table.shape}; expected {expected}, items × names.")
+        try:
+            self.blocks()
+        except ValueError as error:
+            raise ValueError(f"Prepared: {error}") from None
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name} {len(columns)}" for name, (_, columns) in self.item_tables().items())
@@ -130,8 +136,8 @@ class Prepared:
                 raise ValueError(f"Prepared has no field {name!r}; there are {', '.join(tables) or 'none'}.")
         chosen = {name: tables[name][0] for name in (tables if fields is None else fields)}
         blocks = Blocks(
-            user=Block(self.users, {"id": Table.eye(len(self.user_ids))}),
-            item=Block(self.items, {**chosen, "id": Table.eye(len(self.item_ids))}),
+            user=Block(self.users, {"id": sp.identity(len(self.user_ids), np.float32, "csr")}),
+            item=Block(self.items, {**chosen, "id": sp.identity(len(self.item_ids), np.float32, "csr")}),
         )
         return blocks if mask is None else blocks[mask]
 
