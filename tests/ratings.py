@@ -6,7 +6,7 @@ import numpy as np
 
 from bitfm.bench._ratings import Ratings
 from bitfm.bench.datasets import Split
-from bitfm.data._hot import one_hot
+from bitfm.data.hot import one_hot
 from bitfm.evaluation import split_cold_items, split_per_user
 
 N_USERS, N_ITEMS = 60, 40

@@ -29,7 +29,7 @@ def found(data):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Files of the tests are small; let them come in several batches all the same."""
-    monkeypatch.setattr("bitfm.data.prepare._files._BATCH_BYTES", 1000)
+    monkeypatch.setattr("bitfm.data.prepare._separated._BATCH_BYTES", 1000)
     monkeypatch.setattr("bitfm.data.prepare._frames._BATCH_BYTES", 1000)
     monkeypatch.setattr("bitfm.data.prepare._frames._BATCH_ROWS", 70)
 

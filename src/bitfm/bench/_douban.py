@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from bitfm.bench._ratings import Ratings
-from bitfm.data._hot import unit_rows
+from bitfm.data.hot import unit_rows
 
 
 def read_douban(folder: Path) -> Ratings:

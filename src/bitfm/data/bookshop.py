@@ -16,9 +16,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from bitfm.data._bookshop.choices import choose_books, spread
 from bitfm.data._bookshop.tables import Columns, Floats, make_books, make_readers
-from bitfm.data._hot import many_hot, one_hot
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.hot import many_hot, one_hot
 
 __all__ = ["Bookshop", "Truth", "make_bookshop"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data._hot import unit_rows
 from bitfm.data.feature_table import MOST_ROWS, check_rows
+from bitfm.data.hot import unit_rows
 
 __all__ = ["history", "raters"]
 

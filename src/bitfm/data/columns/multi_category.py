@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data._hot import unit_rows
 from bitfm.data.columns._casting import as_words
 from bitfm.data.columns._categories import Categories, FittedCategories
 from bitfm.data.columns._column import FittedColumn, Kind, check_count
 from bitfm.data.columns._lists import exploded, find_separator
+from bitfm.data.hot import unit_rows
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.prepare._files import open_raw
+from bitfm.data.files import first_line, is_parquet, not_parquet, open_raw
 from bitfm.errors import DataFileError
 
 if TYPE_CHECKING:
@@ -52,17 +52,6 @@ def frames(path: Path, columns: Sequence[str], separator: str | None = None) -> 
     if is_parquet(path):
         return _parquet_frames(path, columns)
     return _csv_frames(path, {name: names.index(name) for name in columns}, len(names), _separator(path, separator))
-
-
-def is_parquet(path: Path) -> bool:
-    """Return whether a file begins as Parquet files do, or is called one."""
-    with open(path, "rb") as file:
-        return file.read(4) == b"PAR1" or path.suffix.lower() == ".parquet"
-
-
-def not_parquet(path: Path | str, error: BaseException) -> DataFileError:
-    """Return the error to raise where Polars cannot read a Parquet file."""
-    return DataFileError(f"{path} cannot be read as a Parquet file ({_first_line(error)}); get the whole file")
 
 
 def _parquet_frames(path: Path, columns: Sequence[str]) -> Iterator[Frame]:
@@ -157,9 +146,5 @@ def _not_csv(path: Path, chunk: bytes, begin: int, error: Exception) -> DataFile
         row = begin + chunk.count(b"\n", 0, wrong.start)
         return DataFileError(f"{path}, near row {row}: not UTF-8; convert the file to UTF-8")
     return DataFileError(
-        f"{path}, row {begin} or later: not in CSV format ({_first_line(error)}); are the quotation marks in pairs?"
+        f"{path}, row {begin} or later: not in CSV format ({first_line(error)}); are the quotation marks in pairs?"
     )
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).split("\n", 1)[0].rstrip(".:")

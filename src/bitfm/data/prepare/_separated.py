@@ -1,4 +1,4 @@
-"""Ratings of four columns and no quotes: user, item, rating, time."""
+"""Lines of raw files, and ratings of four columns and no quotes: user, item, rating, time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bitfm.data.prepare._files import batches_of_lines
+from bitfm.data.files import open_raw
 from bitfm.data.prepare.source import BadLines, RatingBatch, identifier, number, seconds
+
+_BATCH_BYTES = 1 << 22
 
 
 def separated_ratings(
@@ -30,6 +32,15 @@ def separated_ratings(
             ratings.append(rating)
             times.append(time)
         yield RatingBatch(users, items, np.array(ratings, np.float64), np.array(times, np.int64), done)
+
+
+def batches_of_lines(path: Path, member: str | None = None) -> Iterator[tuple[int, list[bytes], float]]:
+    """Yield a few megabytes of lines at a time: the number of the first, from 1, the lines, and the share read."""
+    first = 1
+    with open_raw(path, member) as file:
+        while lines := file.stream.readlines(_BATCH_BYTES):
+            yield first, lines, file.done()
+            first += len(lines)
 
 
 def _columns(line: bytes, separator: str) -> tuple[str, str, float, int]:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import scipy.sparse as sp
 
-from bitfm.data._hot import many_hot
-from bitfm.data.prepare._files import open_raw
+from bitfm.data.files import open_raw
+from bitfm.data.hot import many_hot
 from bitfm.data.prepare._frames import column_names, frames
 from bitfm.data.prepare._separated import separated_ratings
 from bitfm.data.prepare.source import BadLines, RatingBatch, Source, TextBatch

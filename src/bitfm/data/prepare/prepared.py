@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bitfm.data.blocks import Block, Blocks
-from bitfm.data.feature_table import FeatureTable, check_rows
+from bitfm.data.feature_table import FeatureTable
 
 __all__ = ["Prepared"]
 
@@ -80,8 +80,12 @@ class Prepared:
         for name, column in (("users", self.users), ("items", self.items), ("times", self.times)):
             if column is not None and len(column) != n:
                 raise ValueError(f"Prepared: {len(column)} {name} for {n} ratings; expected one each.")
-        check_rows("Prepared: users", self.users, len(self.user_ids))
-        check_rows("Prepared: items", self.items, len(self.item_ids))
+        for name, rows, ids in (("users", self.users, self.user_ids), ("items", self.items, self.item_ids)):
+            low, high = (rows.min(), rows.max()) if n else (0, -1)
+            if low < 0 or high >= len(ids):
+                raise ValueError(
+                    f"Prepared: {name} must be from 0 to {len(ids) - 1}, but they go from {low} to {high}."
+                )
         if not np.isfinite(self.ratings).all():
             raise ValueError("Prepared: ratings must be finite, but some are NaN or infinite.")
         if (self.item_words is None) != (self.words is None):
@@ -96,6 +100,10 @@ class Prepared:
             expected = (len(self.item_ids), len(columns))
             if table.shape != expected:
                 raise ValueError(f"Prepared: {name} has shape {table.shape}; expected {expected}, items × names.")
+        try:
+            self.blocks()
+        except ValueError as error:
+            raise ValueError(f"Prepared: {error}") from None
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name} {len(columns)}" for name, (_, columns) in self.item_tables().items())

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bitfm.data.prepare._files import batches_of_lines
-from bitfm.data.prepare._separated import separated_ratings
+from bitfm.data.prepare._separated import batches_of_lines, separated_ratings
 from bitfm.data.prepare.source import BadLines, RatingBatch, Source, TextBatch, identifier, number, seconds
 
 __all__ = ["AmazonReviews", "YelpReviews"]

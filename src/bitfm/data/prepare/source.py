@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from bitfm.data.parsing import NO_TIME, number, seconds, short
 from bitfm.errors import DataFileError
 
-__all__ = ["BadLines", "RatingBatch", "Source", "TextBatch"]
-
-NO_TIME = -(2**63)  # where a rating has none
-_LATEST = 2**53  # seconds; beyond it a double no longer holds each
+__all__ = ["NO_TIME", "BadLines", "RatingBatch", "Source", "TextBatch", "identifier", "number", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -114,49 +110,10 @@ def identifier(what: str, value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{what} is {_short(value)}; expected a non-empty string or a whole number")
+        raise ValueError(f"{what} is {short(value)}; expected a non-empty string or a whole number")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{what} {_short(value)} holds half of a character; expected proper Unicode") from None
+            raise ValueError(f"{what} {short(value)} holds half of a character; expected proper Unicode") from None
     return value
-
-
-def number(what: str, value: Any) -> float:
-    """Return a number, or the number that a string stands for."""
-    try:
-        result = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        result = math.nan
-    if not math.isfinite(result):
-        raise ValueError(f"{what} is {_short(value)}; expected a finite number")
-    return result
-
-
-def seconds(what: str, value: Any) -> int:
-    """Return a time in seconds since 1970, from such a number or a date as in ISO 8601; None is no time."""
-    if value is None or value == "":
-        return NO_TIME
-    try:
-        return _whole_seconds(number(what, value))
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(value)
-        return _whole_seconds((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"{what} is {_short(value)}; expected seconds since 1970 or a date such as 2018-07-13 20:15:00"
-        ) from None
-
-
-def _whole_seconds(value: float) -> int:
-    if abs(value) > _LATEST:
-        raise ValueError("too far from 1970")
-    return math.floor(value)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

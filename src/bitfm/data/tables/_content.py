@@ -8,6 +8,7 @@ import sys
 import zlib
 from pathlib import Path
 
+from bitfm.data.files import open_raw
 from bitfm.errors import DataFileError
 
 STANDARD_INPUT = "-"
@@ -15,8 +16,6 @@ STANDARD_INPUT = "-"
 
 def read_content(name: str) -> bytes:
     """Return all bytes of a file, or of standard input."""
-    from bitfm.data.prepare._files import open_raw
-
     if name != STANDARD_INPUT:
         with open_raw(Path(name)) as file:
             return file.stream.read()

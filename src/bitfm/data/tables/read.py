@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bitfm.data.files import is_parquet, not_parquet
 from bitfm.data.tables._content import STANDARD_INPUT, read_content
 from bitfm.data.tables._json import read_json
 from bitfm.data.tables._libfm import read_libfm_fields
@@ -69,8 +70,6 @@ def read_table(
     ...     read_table(path, columns=["user", "item", "rating"]).rows()
     [(1, 1193, 5), (1, 661, 3)]
     """
-    from bitfm.data.prepare._frames import is_parquet
-
     name = os.fspath(source)
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError(f"columns is {list(columns)}; expected names that differ")
@@ -93,8 +92,6 @@ def read_table(
 
 def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
     import polars as pl
-
-    from bitfm.data.prepare._frames import not_parquet
 
     try:
         return pl.read_parquet(source, glob=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitfm.data.parsing import seconds
 from bitfm.data.tables.checks import need_columns
 from bitfm.errors import MixedIdsError, ValueInTableError
 
@@ -135,8 +136,6 @@ def _numbers(values: pl.Series) -> NDArray[np.float64]:
 def _with_dates(values: pl.Series, times: pl.Series) -> pl.Series:
     """Fill in the times of strings that are dates: the usual forms all at once, others one by one."""
     import polars as pl
-
-    from bitfm.data.prepare.source import seconds
 
     text = text_of(values).str.strip_chars()
     plain = text.str.replace("T", " ", literal=True).str.strip_suffix("Z")

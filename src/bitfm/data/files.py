@@ -1,4 +1,4 @@
-"""Raw files: plain, compressed with gzip, or a member of a zip archive; and how far they have been read."""
+"""Files as bytes: plain, compressed with gzip, or a member of a zip archive, and how far they have been read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from bitfm.errors import DataFileError
 
-_BATCH_BYTES = 1 << 22
+__all__ = ["RawFile", "first_line", "is_parquet", "not_parquet", "open_raw"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,20 @@ def open_raw(path: Path, member: str | None = None) -> Iterator[RawFile]:
         raise DataFileError(f"{name}: the compressed data is damaged ({error}); get the file again") from None
 
 
-def batches_of_lines(path: Path, member: str | None = None) -> Iterator[tuple[int, list[bytes], float]]:
-    """Yield a few megabytes of lines at a time: the number of the first, from 1, the lines, and the share read."""
-    first = 1
-    with open_raw(path, member) as file:
-        while lines := file.stream.readlines(_BATCH_BYTES):
-            yield first, lines, file.done()
-            first += len(lines)
+def is_parquet(path: Path) -> bool:
+    """Return whether a file begins as Parquet files do, or is called one."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1" or path.suffix.lower() == ".parquet"
+
+
+def not_parquet(path: Path | str, error: BaseException) -> DataFileError:
+    """Return the error to raise where Polars cannot read a Parquet file."""
+    return DataFileError(f"{path} cannot be read as a Parquet file ({first_line(error)}); get the whole file")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what another library says, to quote within a sentence."""
+    return str(error).split("\n", 1)[0].rstrip(".:")
 
 
 def _share(place: Callable[[], int], size: int) -> Callable[[], float]:
