@@ -23,7 +23,7 @@ def problem():
 
 def test_rivals_are_about_as_good_as_those_with_settings_as_they_come_or_better(problem):
     X, y, unseen, truth = problem
-    for fit, plain in ((fit_bias, BiasModel()), (fit_als, FM(interactions="cross"))):
+    for fit, plain in ((fit_bias, BiasModel()), (fit_als, FM(pairs="across"))):
         chosen = rmse(truth, fit(X, y, 0).predict(unseen))
         assert chosen < 1.01 * rmse(truth, plain.fit(X, y).predict(unseen))
     assert chosen < rmse(truth, fit_bias(X, y, 0).predict(unseen))  # factors help on this data

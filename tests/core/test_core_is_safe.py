@@ -182,7 +182,7 @@ def test_scores_of_other_parameters_are_refused(real):
     d = design(real)
     weights, codes = np.zeros(FEATURES, real), np.zeros((FEATURES, 2), np.uint8)
     factors, gains = np.zeros((FEATURES, 3), np.float32), np.ones(FEATURES, np.float32)
-    common = {"design": d, "bias": 0.0, "weights": weights, "cross": False, "n_threads": 1}
+    common = {"design": d, "bias": 0.0, "weights": weights, "across": False, "n_threads": 1}
     for width in (np.float32, np.float64):
         arguments = common | {"factors": factors.astype(width)}
         each_spoilt(_core.predict_reals, arguments, ["weights"])
@@ -230,8 +230,8 @@ def test_scores_of_other_parameters_are_refused(real):
         ("design", 3),
         ("bias", "x"),
         ("bias", None),
-        ("cross", None),
-        ("cross", "x"),
+        ("across", None),
+        ("across", "x"),
         ("n_threads", None),
         ("n_threads", 2**31),
         ("n_threads", -(2**40)),
@@ -244,7 +244,7 @@ def test_scores_need_arguments_of_their_kinds(real, name, wrong):
         "bias": 0.0,
         "weights": np.zeros(FEATURES, real),
         "factors": np.zeros((FEATURES, 3), real),
-        "cross": False,
+        "across": False,
         "n_threads": 1,
     }
     with pytest.raises(TypeError):
@@ -453,7 +453,7 @@ def test_no_number_makes_a_step_crash(real, name):
 
 
 @pytest.mark.parametrize("name", ["draw_weights", "draw_factors"])
-@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 def test_draws_are_finite_or_refused_whatever_the_prior(real, name, cross):
     wild = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, -1e308, 1e100, 1e25, 1e19, 1e-19, 1e-45, 5e-324]
     for argument, number in itertools.product(("precision", "mean", "noise_precision"), wild):

@@ -66,7 +66,7 @@ class Problem:
         return trainer
 
 
-@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("rank", "weighted"), [(8, False), (11, True)], ids=["8", "11-weighted"])
 def test_a_draw_of_the_factors_equals_its_formula(kind, rank, cross, weighted):

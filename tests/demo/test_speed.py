@@ -14,9 +14,9 @@ from bitfm.models import FM, BiasModel, DiscreteFM
     "model",
     [
         BiasModel(),
-        FM(4, interactions="cross", n_iter=5),
-        FM(4, interactions="cross", solver="gibbs", n_iter=6, n_samples=5, n_chains=1),
-        DiscreteFM(16, objective="paper", interactions="cross", max_iter=2),
+        FM(4, pairs="across", n_iter=5),
+        FM(4, pairs="across", solver="gibbs", n_iter=6, n_samples=5, n_chains=1),
+        DiscreteFM(16, objective="paper", pairs="across", max_iter=2),
     ],
     ids=["bias", "als", "gibbs", "codes"],
 )

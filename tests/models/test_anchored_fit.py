@@ -45,23 +45,23 @@ def bookshop():
 def taught(bookshop):
     """Return a Bayesian teacher of the bookshop."""
     X, y, _, train = bookshop
-    return FM(rank=8, solver="gibbs", n_iter=60, n_samples=20, interactions="cross").fit(X[train], y[train])
+    return FM(rank=8, solver="gibbs", n_iter=60, n_samples=20, pairs="across").fit(X[train], y[train])
 
 
 # What it predicts
 
 
-@pytest.mark.parametrize("interactions", ["auto", "all", "cross"])
+@pytest.mark.parametrize("pairs", ["auto", "all", "across"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_predictions_follow_from_codes_gains_weights_and_bias(kind, interactions):
+def test_predictions_follow_from_codes_gains_weights_and_bias(kind, pairs):
     X = random_blocks(kind, n=70)
     y = np.random.default_rng(0).normal(size=70)
-    if kind == "plain" and interactions == "cross":
-        interactions = "all"
+    if kind == "plain" and pairs == "across":
+        pairs = "all"
     for data in (X, float64(X)):
-        model = quick(interactions=interactions).fit(data, y)
-        cross = model.interactions_ == "cross"
-        assert cross == (interactions == "cross" or (interactions == "auto" and kind != "plain"))
+        model = quick(pairs=pairs).fit(data, y)
+        cross = model.pairs_ == "across"
+        assert cross == (pairs == "across" or (pairs == "auto" and kind != "plain"))
         expected = by_hand(model, data, cross)
         np.testing.assert_allclose(model.predict(data), expected, atol=1e-4)
         np.testing.assert_allclose(model.predict(data.to_csr()), expected, atol=1e-4)
@@ -107,7 +107,7 @@ def test_a_fitted_teacher_is_taken_as_it_is_and_not_kept(shop, solver):
     before, settings = bytes_of(teacher), teacher.get_params()
     model = DiscreteFM(32, teacher=teacher).fit(X, y)
     assert (bytes_of(teacher), teacher.get_params()) == (before, settings)
-    assert {item.stage for item in model.history_} == {"anchor"}
+    assert {item.stage for item in model.fit_log_} == {"anchor"}
     arrays = [v for name, v in vars(model).items() if isinstance(v, np.ndarray)]
     assert len(arrays) == 3
     for array in arrays:
@@ -129,19 +129,19 @@ def test_a_teacher_that_is_not_fitted_gives_the_settings(shop):
     model = DiscreteFM(16, teacher=teacher).fit(X, y)
     assert not hasattr(teacher, "weights_")
     for stage in ("trial", "teacher"):
-        assert [item.total for item in model.history_ if item.stage == stage] == [7] * 7
+        assert [item.total for item in model.fit_log_ if item.stage == stage] == [7] * 7
     own = DiscreteFM(16).fit(X, y)
     for stage, total in (("trial", 40), ("trial-als", 15), ("teacher", 40), ("teacher-als", 15)):
-        assert [(item.number, item.total) for item in own.history_ if item.stage == stage] == [
+        assert [(item.number, item.total) for item in own.fit_log_ if item.stage == stage] == [
             (number, total) for number in range(1, total + 1)
         ]
     without = quick(validation_fraction=0).fit(X, y)
-    assert {item.stage for item in without.history_} == {"teacher", "anchor"}
+    assert {item.stage for item in without.fit_log_} == {"teacher", "anchor"}
 
 
 def test_more_bits_say_more_exactly_what_the_teacher_says(bookshop, taught):
     X, y, _, train = bookshop
-    errors = [DiscreteFM(b, teacher=taught).fit(X[train], y[train]).history_[-1].objective for b in (8, 32, 128)]
+    errors = [DiscreteFM(b, teacher=taught).fit(X[train], y[train]).fit_log_[-1].objective for b in (8, 32, 128)]
     assert errors[0] > 2 * errors[1] > 4 * errors[2] > 0
 
 
@@ -151,7 +151,7 @@ def test_more_bits_say_more_exactly_what_the_teacher_says(bookshop, taught):
         ({"teacher": BiasModel()}, "teacher must be an FM"),
         ({"teacher": FM(rank=2, n_iter=1).fit(np.eye(3), [1, 2, 3])}, r"sizes \[3\].*\[30, 1, 20, 12\]"),
         ({"anchor": -1}, "anchor must be 'auto', inf or a number"),
-        ({"anchor": 2.0, "interactions": "all"}, "anchor 2.0 needs interactions across blocks"),
+        ({"anchor": 2.0, "pairs": "all"}, "anchor 2.0 needs interactions across blocks"),
     ],
 )
 def test_what_cannot_be_is_a_clear_error(shop, params, told):
@@ -258,11 +258,11 @@ def test_unknown_rows_score_by_what_is_known_of_them(bookshop, taught):
 
 
 @pytest.mark.parametrize("max_iter", [0, 5])
-@pytest.mark.parametrize("interactions", ["cross", "all"])
-def test_features_that_never_occur_have_no_say(shop, interactions, max_iter):
+@pytest.mark.parametrize("pairs", ["across", "all"])
+def test_features_that_never_occur_have_no_say(shop, pairs, max_iter):
     X, y = shop
     some = (X.blocks["user"].rows < 25) & (X.blocks["item"].rows != 3)
-    model = quick(interactions=interactions, max_iter=max_iter).fit(X[some], y[some])
+    model = quick(pairs=pairs, max_iter=max_iter).fit(X[some], y[some])
     unseen = ~X[some].occurring()
     assert unseen[[25, 29, 34]].all()
     assert not model.gains_[unseen].any()
@@ -284,18 +284,18 @@ def test_a_few_interactions_are_enough(kind, n):
         assert np.abs(model.predict(X) - 3).max() < 6
 
 
-@pytest.mark.parametrize("interactions", ["cross", "all"])
-def test_fields_and_blocks_without_columns_are_no_trouble(shop, interactions):
+@pytest.mark.parametrize("pairs", ["across", "all"])
+def test_fields_and_blocks_without_columns_are_no_trouble(shop, pairs):
     X, y = shop
     user, item = X.blocks["user"], X.blocks["item"]
     empty = {"none": np.zeros((20, 0), np.float32)}
     with_none = Blocks(user=user, item=Block(item.rows, dict(item.tables) | empty))
-    for anchor in ("auto", np.inf) + ((2.0,) if interactions == "cross" else ()):
-        model = quick(interactions=interactions, anchor=anchor)
+    for anchor in ("auto", np.inf) + ((2.0,) if pairs == "across" else ()):
+        model = quick(pairs=pairs, anchor=anchor)
         np.testing.assert_array_equal(model.fit(with_none, y).predict(with_none), model.fit(X, y).predict(X))
     nobody = Blocks(user=Block(np.zeros(len(y), int), {"none": np.zeros((1, 0))}), item=item)
-    model = quick(interactions=interactions).fit(nobody, y)
-    np.testing.assert_allclose(model.predict(nobody), by_hand(model, nobody, interactions == "cross"), atol=1e-5)
+    model = quick(pairs=pairs).fit(nobody, y)
+    np.testing.assert_allclose(model.predict(nobody), by_hand(model, nobody, pairs == "across"), atol=1e-5)
 
 
 def test_numbers_beyond_single_precision_are_refused_or_fitted(shop):
@@ -309,10 +309,10 @@ def test_numbers_beyond_single_precision_are_refused_or_fitted(shop):
 
 
 @pytest.mark.parametrize("size", [1e-8, 1e3, 1e8])
-@pytest.mark.parametrize("interactions", ["cross", "all"])
-def test_features_of_another_size_do_not_spoil_the_weights(shop, size, interactions):
+@pytest.mark.parametrize("pairs", ["across", "all"])
+def test_features_of_another_size_do_not_spoil_the_weights(shop, size, pairs):
     X, y = shop
     item = X.blocks["item"]
     tables = {name: t if t.identity else t.to_csr() * size for name, t in item.tables.items()}
     X = Blocks(user=X.blocks["user"], item=Block(item.rows, tables))
-    assert rmse(y, quick(interactions=interactions).fit(X, y).predict(X)) < y.std()
+    assert rmse(y, quick(pairs=pairs).fit(X, y).predict(X)) < y.std()

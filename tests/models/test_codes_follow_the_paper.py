@@ -53,7 +53,7 @@ def problem(kind, values, seed, bits=8):
     return X, y, weights, B, D
 
 
-@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 @pytest.mark.parametrize("values", ["real", "integer", "binary"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(8))

@@ -79,8 +79,8 @@ def test_a_weight_is_the_interaction_so_many_times(shop):
     weight = np.random.default_rng(0).integers(0, 4, 500)
     weight[X.blocks["user"].rows == 3] = 0  # as if the user were not there
     repeated = np.repeat(np.arange(500), weight)
-    for interactions in ("all", "cross"):
-        model = FM(rank=3, solver="gibbs", n_iter=12, n_samples=4, interactions=interactions)
+    for pairs in ("all", "across"):
+        model = FM(rank=3, solver="gibbs", n_iter=12, n_samples=4, pairs=pairs)
         expected = model.fit(X[repeated], y[repeated]).predict(X, return_std=True)
         got, std = model.fit(X, np.where(weight, y, 1e6), weight).predict(X, return_std=True)
         np.testing.assert_allclose(got, expected[0], atol=1e-6)
@@ -132,15 +132,15 @@ def test_more_numbers_than_the_core_takes_are_refused(shop):
         model.fit(*shop)
 
 
-@pytest.mark.parametrize("interactions", ["all", "cross"])
+@pytest.mark.parametrize("pairs", ["all", "across"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_predictions_are_the_mean_over_the_draws_and_spread_with_them(shop, interactions, dtype):
+def test_predictions_are_the_mean_over_the_draws_and_spread_with_them(shop, pairs, dtype):
     X, y = shop
     X = Blocks.from_matrix(X.to_csr().astype(dtype), {"user": 31, "item": 32})
-    model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4, interactions=interactions).fit(X, y)
+    model = FM(rank=3, solver="gibbs", n_iter=9, n_samples=4, pairs=pairs).fit(X, y)
     draws = model.samples_
     assert (draws.biases.dtype, draws.weights.dtype, draws.factors.dtype) == (np.float64, dtype, dtype)
-    each = [scores(X, b, w, V, interactions == "cross") for b, w, V in zip(*draws[:3], strict=True)]
+    each = [scores(X, b, w, V, pairs == "across") for b, w, V in zip(*draws[:3], strict=True)]
     got, std = model.predict(X, return_std=True)
     atol = 1e-4 if dtype == np.float32 else 1e-9
     np.testing.assert_allclose(model.predict(X), np.mean(each, axis=0), atol=atol)
@@ -211,7 +211,7 @@ def test_the_loss_of_several_chains_is_their_mean(shop):
     X, y = shop
     model = FM(rank=3, solver="gibbs", n_iter=5, n_samples=15, n_chains=3, thin=1).fit(X, y)
     for step, *draws in zip(
-        model.history_, *(zip(*(a[c::3] for a in model.samples_[:3]), strict=True) for c in range(3)), strict=True
+        model.fit_log_, *(zip(*(a[c::3] for a in model.samples_[:3]), strict=True) for c in range(3)), strict=True
     ):
         losses = [np.sum((y - scores(X, b, w, V)) ** 2) for b, w, V in draws]
         assert step.loss == pytest.approx(np.mean(losses), rel=1e-6)
@@ -253,26 +253,26 @@ def test_each_chain_goes_on_from_its_last_draw(shop):
 def test_a_warm_start_goes_on_from_the_last_draw(shop):
     X, y = shop
     model = FM(rank=3, solver="gibbs", n_iter=30, n_samples=10, warm_start=True)
-    losses = [step.loss for step in model.fit(X, y).history_]
+    losses = [step.loss for step in model.fit(X, y).fit_log_]
     last = model.samples_.factors[-1].copy()
     settled = np.mean(losses[-10:])
     model.set_params(n_iter=1, n_samples=1).fit(X, y)
-    assert 0.7 * settled < model.history_[0].loss < 1.3 * settled < 0.8 * losses[0]
+    assert 0.7 * settled < model.fit_log_[0].loss < 1.3 * settled < 0.8 * losses[0]
     assert np.corrcoef(model.samples_.factors.ravel(), last.ravel())[0, 1] > 0.5
     cold = FM(rank=3, solver="gibbs", n_iter=1).fit(X, y)
-    assert cold.history_[0].loss == losses[0]
+    assert cold.fit_log_[0].loss == losses[0]
 
 
 def test_a_chain_may_go_on_from_another_solver_and_another_from_a_chain(shop):
     X, y = shop
     model = FM(rank=3, n_iter=20, warm_start=True).fit(X, y)
-    best = model.history_[-1].loss
+    best = model.fit_log_[-1].loss
     model.set_params(solver="gibbs", n_iter=1).fit(X, y)
-    assert model.history_[0].loss < 2 * best
+    assert model.fit_log_[0].loss < 2 * best
     bias, weights, factors, _ = (array[-1].copy() for array in model.samples_)
     begin = np.sum((y - scores(X, bias, weights, factors)) ** 2) + 30 * np.sum(factors**2) + 5 * np.sum(weights**2)
     model.set_params(solver="als").fit(X, y)
-    assert model.history_[0].objective < begin
+    assert model.fit_log_[0].objective < begin
     np.testing.assert_allclose(model.predict(X), scores(X, model.bias_, model.weights_, model.factors_), atol=1e-6)
 
 

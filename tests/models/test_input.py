@@ -58,11 +58,11 @@ def test_every_form_of_a_plain_matrix_gives_the_same_model(model, shop, form):
     np.testing.assert_array_equal(model.predict(X), expected)
 
 
-@pytest.mark.parametrize("interactions", ["all", "cross"])
-def test_blocks_and_their_expansion_are_scored_alike(model, shop, interactions):
+@pytest.mark.parametrize("pairs", ["all", "across"])
+def test_blocks_and_their_expansion_are_scored_alike(model, shop, pairs):
     X, y = shop
-    if "interactions" in model.get_params():
-        model.set_params(interactions=interactions)
+    if "pairs" in model.get_params():
+        model.set_params(pairs=pairs)
     model.fit(X, y)
     expected = model.predict(X)
     for form in (sp.csr_matrix.copy, *[PLAIN[name] for name in PLAIN if name != "Blocks of one"]):
@@ -98,7 +98,7 @@ def test_scores_are_those_of_the_formula(model, shop):
     factors = {FM: factors_of, DiscreteFM: lambda m: [m.to_float().factors_]}.get(
         type(model), lambda _: [np.zeros((63, 1))]
     )
-    cross = getattr(model, "interactions_", "all") == "cross"
+    cross = getattr(model, "pairs_", "all") == "across"
     pairs = np.mean([scores(X, 0.0, np.zeros(63), V, cross) for V in np.float64(factors(model))], axis=0)
     np.testing.assert_allclose(model.predict(X), model.bias_ + x @ model.weights_ + pairs, atol=1e-5)
 
@@ -396,7 +396,7 @@ def test_other_fields_of_the_same_width_are_refused(model, shop):
 
 
 @pytest.mark.parametrize(
-    "model_of", [FM(rank=3, interactions="cross"), DiscreteFM(objective="paper", bits=8, interactions="cross")], ids=str
+    "model_of", [FM(rank=3, pairs="across"), DiscreteFM(objective="paper", bits=8, pairs="across")], ids=str
 )
 def test_pairs_across_blocks_need_the_blocks(shop, model_of):
     X, y = shop
@@ -421,7 +421,7 @@ REFUSED = {
         "linear_regularization": [-1, np.nan, "x"],
         "init_scale": [-0.1, np.nan, np.inf, "x", None],
         "learning_rate": [0, -1, np.nan, np.inf, "x", None],
-        "interactions": ["x", None, 1],
+        "pairs": ["x", None, 1],
         "patience": [0, -1, 1.5, "x", None],
         "validation_fraction": [0, 1, -0.5, 1.5, np.nan, "x", None],
     },
@@ -437,7 +437,7 @@ REFUSED = {
         "validation_fraction": [-0.1, 1, 1.5, np.nan, "x", None],
         "max_iter": [-1, 1.5, "x", None],
         "inner_iter": [0, -1, 1001, "x", None],
-        "interactions": ["x", None],
+        "pairs": ["x", None],
     },
 }
 CASES = [

@@ -16,7 +16,7 @@ def falls(values, tolerance=1e-6):
     return bool((np.diff(values) <= tolerance * np.abs(values[:-1])).all())
 
 
-@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 @pytest.mark.parametrize("values", ["real", "integer", "binary"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_subproblem_lowers_the_papers_objective(kind, values, cross):
@@ -55,11 +55,11 @@ def test_the_history_of_a_discrete_fit_falls_in_each_stage(bits):
     shop = make_bookshop(200, 100, 5000)
     model = DiscreteFM(objective="paper", bits=bits, max_iter=8, tol=0).fit(shop.blocks(), shop.ratings["rating"])
     for stage in ("relaxed", "codes"):
-        objectives = [item.objective for item in model.history_ if item.stage == stage]
+        objectives = [item.objective for item in model.fit_log_ if item.stage == stage]
         assert len(objectives) > 2
         assert falls(objectives)
-    assert all(item.seconds > 0 for item in model.history_)
-    assert model.history_[-1].flips < next(i for i in model.history_ if i.stage == "codes").flips
+    assert all(item.seconds > 0 for item in model.fit_log_)
+    assert model.fit_log_[-1].flips < next(i for i in model.fit_log_ if i.stage == "codes").flips
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,12 +67,12 @@ def test_the_history_of_an_als_fit_falls(kind):
     X = random_blocks(kind, n=80)
     y = np.random.default_rng(0).normal(size=80)
     model = FM(rank=5, n_iter=20, regularization=0.3, tol=0).fit(X, y)
-    assert falls([item.objective for item in model.history_])
-    assert falls([item.objective for item in BiasModel(tol=0, max_iter=20).fit(X, y).history_])
+    assert falls([item.objective for item in model.fit_log_])
+    assert falls([item.objective for item in BiasModel(tol=0, max_iter=20).fit(X, y).fit_log_])
 
 
 def test_sgd_learns():
     shop = make_bookshop(200, 100, 5000)
     model = FM(rank=8, solver="sgd").fit(shop.blocks(), shop.ratings["rating"])
-    losses = [item.loss for item in model.history_]
+    losses = [item.loss for item in model.fit_log_]
     assert losses[-1] < 0.8 * losses[0]

@@ -25,11 +25,11 @@ def apart(X):
     return Blocks(**{name: X.blocks[name] for name in users}), X.blocks[item]
 
 
-@pytest.mark.parametrize("interactions", ["all", "cross"])
+@pytest.mark.parametrize("pairs", ["all", "across"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "plain"])
-def test_scores_are_those_of_predict(kind, interactions):
+def test_scores_are_those_of_predict(kind, pairs):
     for X in (random_blocks(kind), float64(random_blocks(kind))):
-        model = fitted(X, interactions=interactions)
+        model = fitted(X, pairs=pairs)
         block = list(X.blocks)[-1]
         scores = model.predict(X)
         tolerance = 1e-5 * np.abs(scores).max()

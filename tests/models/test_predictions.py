@@ -11,19 +11,19 @@ from bitfm.data import make_bookshop
 from problems import KINDS, random_blocks, scores
 
 
-@pytest.mark.parametrize("interactions", ["all", "cross"])
+@pytest.mark.parametrize("pairs", ["all", "across"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_discrete_predictions_follow_from_codes_gains_weights_and_bias(kind, interactions):
+def test_discrete_predictions_follow_from_codes_gains_weights_and_bias(kind, pairs):
     X = random_blocks(kind, n=60)
     y = np.random.default_rng(0).uniform(1, 5, 60)
-    model = DiscreteFM(objective="paper", bits=16, max_iter=5, interactions=interactions)
-    if kind == "plain" and interactions == "cross":
+    model = DiscreteFM(objective="paper", bits=16, max_iter=5, pairs=pairs)
+    if kind == "plain" and pairs == "across":
         with pytest.raises(ValueError, match="only one"):
             model.fit(X, y)
         return
     model.fit(X, y)
     V = unpack_codes(model.codes_) * model.gains_[:, None]
-    expected = scores(X, model.bias_, model.weights_, V, interactions == "cross")
+    expected = scores(X, model.bias_, model.weights_, V, pairs == "across")
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(model.predict(X.to_csr()), expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(model.to_float().predict(X), model.predict(X), rtol=1e-4, atol=1e-4)

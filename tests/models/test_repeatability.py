@@ -31,7 +31,7 @@ MODELS = {
 }
 ACROSS = {  # for blocks alone
     "DiscreteFM-field": DiscreteFM(
-        bits=8, teacher=FM(rank=4, n_iter=2), max_iter=2, gains="field", interactions="cross", anchor=5.0
+        bits=8, teacher=FM(rank=4, n_iter=2), max_iter=2, gains="field", pairs="across", anchor=5.0
     ),
 }
 MANY = 5500  # rows of a long column: more than two of the pieces that threads share
@@ -84,50 +84,50 @@ def digest(model, X):
             seen.update(np.ascontiguousarray(getattr(model, name)).tobytes())
     for array in getattr(model, "samples_", ()):
         seen.update(np.ascontiguousarray(array).tobytes())
-    seen.update(repr((model.bias_, [(h.objective, h.loss, h.flips) for h in model.history_])).encode())
+    seen.update(repr((model.bias_, [(h.objective, h.loss, h.flips) for h in model.fit_log_])).encode())
     seen.update(model.predict(X).tobytes())
     return seen.hexdigest()
 
 
 def every_problem(test):
     cases = [(m, d, "all") for m in MODELS for d in DATA]
-    cases += [(m, d, "cross") for m in (MODELS | ACROSS) if m != "BiasModel" for d in CROSS]
-    return pytest.mark.parametrize(("name", "data", "interactions"), cases)(test)
+    cases += [(m, d, "across") for m in (MODELS | ACROSS) if m != "BiasModel" for d in CROSS]
+    return pytest.mark.parametrize(("name", "data", "pairs"), cases)(test)
 
 
-def make(name, interactions="all", **params):
+def make(name, pairs="all", **params):
     model = clone((MODELS | ACROSS)[name]).set_params(**params)
-    return model if name == "BiasModel" else model.set_params(interactions=interactions)
+    return model if name == "BiasModel" else model.set_params(pairs=pairs)
 
 
 @pytest.fixture(scope="module")
 def on_one_thread(problems):
     @functools.cache
-    def fit(name, data, interactions):
+    def fit(name, data, pairs):
         X, y = problems[data]
-        return digest(make(name, interactions, n_jobs=1).fit(X, y), X)
+        return digest(make(name, pairs, n_jobs=1).fit(X, y), X)
 
     return fit
 
 
 @every_problem
-def test_any_number_of_threads_gives_the_same_bytes(problems, on_one_thread, name, data, interactions):
+def test_any_number_of_threads_gives_the_same_bytes(problems, on_one_thread, name, data, pairs):
     X, y = problems[data]
-    expected = on_one_thread(name, data, interactions)
+    expected = on_one_thread(name, data, pairs)
     for n_jobs in (2, 3, 7):
-        assert digest(make(name, interactions, n_jobs=n_jobs).fit(X, y), X) == expected
+        assert digest(make(name, pairs, n_jobs=n_jobs).fit(X, y), X) == expected
 
 
 @every_problem
-def test_any_instruction_set_gives_the_same_bytes(problems, on_one_thread, name, data, interactions):
+def test_any_instruction_set_gives_the_same_bytes(problems, on_one_thread, name, data, pairs):
     X, y = problems[data]
     before = _core.isa()
-    expected = on_one_thread(name, data, interactions)
+    expected = on_one_thread(name, data, pairs)
     try:
         for isa in set(_core.available_isas()) - {before}:
             _core.use_isa(isa)
             assert _core.isa() == isa
-            assert digest(make(name, interactions, n_jobs=1).fit(X, y), X) == expected
+            assert digest(make(name, pairs, n_jobs=1).fit(X, y), X) == expected
     finally:
         _core.use_isa(before)
 

@@ -57,13 +57,13 @@ def arrays_of(model):
 # The round trip
 
 
-@pytest.mark.parametrize("kind", ["blocks", "plain", "float32", "cross"])
+@pytest.mark.parametrize("kind", ["blocks", "plain", "float32", "across"])
 def test_a_model_comes_back_as_it_was(model, shop, path, kind):
     X, y = shop
     if kind in ("plain", "float32"):
         X = X.to_csr().astype(np.float32 if kind == "float32" else np.float64)
-    if kind == "cross" and not isinstance(model, BiasModel):
-        model.set_params(interactions="cross")
+    if kind == "across" and not isinstance(model, BiasModel):
+        model.set_params(pairs="across")
     model.fit(X, y).save(path)
     back = bitfm.load(path)
     assert type(back) is type(model)
@@ -74,8 +74,8 @@ def test_a_model_comes_back_as_it_was(model, shop, path, kind):
         model.n_features_in_,
         model.bias_,
     )
-    timeless = [dataclasses.replace(item, seconds=0.0) for item in model.history_]
-    assert repr(back.history_) == repr(timeless)  # by their text, for NaN equals nothing
+    timeless = [dataclasses.replace(item, seconds=0.0) for item in model.fit_log_]
+    assert repr(back.fit_log_) == repr(timeless)  # by their text, for NaN equals nothing
     assert back.n_iter_ == model.n_iter_
     for name, array in arrays_of(back).items():
         np.testing.assert_array_equal(array, getattr(model, name))
@@ -93,7 +93,7 @@ def test_settings_come_back_whatever_their_form(shop, path):
             random_state=np.random.RandomState(1),
         ),
         FM(rank=2, n_iter=2, early_stopping=True, random_state=None, solver="sgd"),
-        DiscreteFM(bits=8, teacher=FM(rank=2, n_iter=2).fit(X, y), anchor=np.inf, interactions="all", max_iter=2),
+        DiscreteFM(bits=8, teacher=FM(rank=2, n_iter=2).fit(X, y), anchor=np.inf, pairs="all", max_iter=2),
         DiscreteFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor=10, validation_fraction=0, max_iter=2),
         DiscreteFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor=np.float32(0.5), max_iter=2),
         DiscreteFM(
@@ -303,7 +303,7 @@ WRONG = {
     "__class__": ["x"],
     "self": [1],
     "bits": [0, 7, 12, 520, -16, 16.0, "16", None, True, 2**70, [16]],
-    "interactions": ["x", None, 1, [], {}],
+    "pairs": ["x", None, 1, [], {}],
     "alpha": ["x", None, [1]],
     "beta": ["x", {}],
     "init": [None, 3, []],
@@ -447,7 +447,7 @@ VALUES = st.recursive(
     | st.booleans()
     | st.sampled_from([0, 1, -1, 2, 3, 5, 8, 16, 2**31, 2**40, -(2**40), 2**64, 10**30, 1e-300, 1e300])
     | st.floats()
-    | st.sampled_from(["all", "cross", "als", "sgd", "paper", "relaxed", "random", "id", "user", "default", ""])
+    | st.sampled_from(["all", "across", "als", "sgd", "paper", "relaxed", "random", "id", "user", "default", ""])
     | st.text(max_size=3),
     lambda children: (
         st.lists(children, max_size=3) | st.dictionaries(st.sampled_from(["id", "default", "x"]), children)

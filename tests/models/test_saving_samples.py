@@ -44,13 +44,13 @@ def mapped(array):
     return isinstance(array.obj if isinstance(array, memoryview) else array, mmap.mmap)
 
 
-@pytest.mark.parametrize("kind", ["blocks", "float32", "float64", "cross"])
+@pytest.mark.parametrize("kind", ["blocks", "float32", "float64", "across"])
 def test_draws_come_back_as_they_were(shop, path, kind):
     X, y = shop
     if kind.startswith("float"):
         X = X.to_csr().astype(kind)
-    interactions = "cross" if kind == "cross" else "all"
-    model = FM(rank=RANK, solver="gibbs", n_iter=9, n_samples=SAMPLES, interactions=interactions).fit(X, y)
+    pairs = "across" if kind == "across" else "all"
+    model = FM(rank=RANK, solver="gibbs", n_iter=9, n_samples=SAMPLES, pairs=pairs).fit(X, y)
     model.save(path)
     back = bitfm.load(path)
     np.testing.assert_array_equal(back.predict(X), model.predict(X))

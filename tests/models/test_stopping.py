@@ -38,7 +38,7 @@ def stages_of(model):
 def test_a_fit_runs_until_the_objective_settles(shop):
     X, y = shop
     for model in (BiasModel(max_iter=500, tol=1e-4), FM(rank=3, n_iter=500, tol=1e-4)):
-        values = np.array([h.objective for h in model.fit(X, y).history_])
+        values = np.array([h.objective for h in model.fit(X, y).fit_log_])
         falls = (values[:-1] - values[1:]) / values[:-1]
         assert 2 < len(values) < 500
         assert (falls[:-1] > 1e-4).all()
@@ -46,7 +46,7 @@ def test_a_fit_runs_until_the_objective_settles(shop):
 
 
 def test_each_stage_of_a_discrete_fit_runs_until_its_objective_settles(shop):
-    history = DiscreteFM(objective="paper", bits=16, init_iter=100, max_iter=100, tol=1e-3).fit(*shop).history_
+    history = DiscreteFM(objective="paper", bits=16, init_iter=100, max_iter=100, tol=1e-3).fit(*shop).fit_log_
     for stage in ("relaxed", "codes"):
         values = [h.objective for h in history if h.stage == stage]
         assert 2 <= len(values) < 100
@@ -58,10 +58,10 @@ def test_each_stage_of_a_discrete_fit_runs_until_its_objective_settles(shop):
 def test_coordinate_descent_never_raises_its_objective(shop):
     X, y = shop
     history = [
-        *BiasModel(max_iter=30, tol=0).fit(X, y).history_,
-        *FM(rank=6, n_iter=30, tol=0).fit(X, y).history_,
-        *FM(rank=6, n_iter=30, tol=0, interactions="cross").fit(X, y).history_,
-        *DiscreteFM(objective="paper", bits=16, max_iter=30, tol=0).fit(X, y).history_,
+        *BiasModel(max_iter=30, tol=0).fit(X, y).fit_log_,
+        *FM(rank=6, n_iter=30, tol=0).fit(X, y).fit_log_,
+        *FM(rank=6, n_iter=30, tol=0, pairs="across").fit(X, y).fit_log_,
+        *DiscreteFM(objective="paper", bits=16, max_iter=30, tol=0).fit(X, y).fit_log_,
     ]
     for before, after in itertools.pairwise(history):
         if after.number > 1:
@@ -77,9 +77,9 @@ def test_a_fit_without_tolerance_runs_to_the_last_iteration_unless_nothing_moves
 
 def test_the_loss_reported_is_that_of_the_predictions(shop):
     X, y = shop
-    for model in (BiasModel(), FM(rank=4, n_iter=7), FM(rank=4, n_iter=7, interactions="cross")):
+    for model in (BiasModel(), FM(rank=4, n_iter=7), FM(rank=4, n_iter=7, pairs="across")):
         model.fit(X, y)
-        np.testing.assert_allclose(model.history_[-1].loss, ((y - model.predict(X)) ** 2).sum(), rtol=1e-6)
+        np.testing.assert_allclose(model.fit_log_[-1].loss, ((y - model.predict(X)) ** 2).sum(), rtol=1e-6)
 
 
 # By the callback
@@ -88,7 +88,7 @@ def test_the_loss_reported_is_that_of_the_predictions(shop):
 def test_the_callback_gets_every_iteration_in_order(model, shop):
     seen = []
     model.fit(*shop, callback=seen.append)
-    assert seen == model.history_
+    assert seen == model.fit_log_
     assert len(seen) == model.n_iter_
     assert all(isinstance(item, Iteration) for item in seen)
     assert list(dict.fromkeys(item.stage for item in seen)) == stages_of(model)
@@ -115,7 +115,7 @@ def test_a_callback_that_returns_true_stops_the_fit_and_leaves_a_model(model, sh
         return len(calls) == after
 
     model.fit(X, y, callback=stop)
-    assert len(calls) == model.n_iter_ == len(model.history_) <= after
+    assert len(calls) == model.n_iter_ == len(model.fit_log_) <= after
     assert np.isfinite(model.predict(X)).all()
     model.save(tmp_path / "model.bitfm")
 
@@ -230,7 +230,7 @@ def test_early_stopping_keeps_the_best_parameters(shop):
             patience=4,
         )
         model.fit(X, y)
-        errors = [item.validation for item in model.history_]
+        errors = [item.validation for item in model.fit_log_]
         best = int(np.argmin(errors))
         assert len(errors) == best + 1 + 4 < 300
         again = clone(model).set_params(n_iter=best + 1).fit(X, y)
@@ -242,10 +242,10 @@ def test_the_validation_error_is_that_of_interactions_left_out(shop):
     X, y = shop
     model = FM(rank=4, n_iter=5, tol=0, early_stopping=True, validation_fraction=0.3)
     one, other = clone(model).fit(X, y), clone(model).fit(X, y, np.ones(len(y)))
-    assert [h.validation for h in one.history_] == [h.validation for h in other.history_]
-    assert np.isfinite([h.validation for h in one.history_]).all()
+    assert [h.validation for h in one.fit_log_] == [h.validation for h in other.fit_log_]
+    assert np.isfinite([h.validation for h in one.fit_log_]).all()
     full = clone(model).set_params(early_stopping=False).fit(X, y)
-    assert full.history_[-1].loss > one.history_[-1].loss
+    assert full.fit_log_[-1].loss > one.fit_log_[-1].loss
 
 
 def test_early_stopping_works_on_a_plain_matrix_of_ids(shop):
@@ -274,13 +274,13 @@ def test_patience_without_early_stopping_changes_nothing(shop):
 def test_warm_start_continues_where_the_last_fit_ended(shop, solver):
     X, y = shop
     model = FM(rank=4, solver=solver, n_iter=4, tol=0, warm_start=True)
-    first = model.fit(X, y).history_[-1].objective
-    second = model.fit(X, y).history_
+    first = model.fit(X, y).fit_log_[-1].objective
+    second = model.fit(X, y).fit_log_
     assert len(second) == 4
     assert second[0].objective < first
     assert second[-1].objective < first
     cold = FM(rank=4, solver=solver, n_iter=4, tol=0).fit(X, y)
-    assert cold.fit(X, y).history_[-1].objective == first
+    assert cold.fit(X, y).fit_log_[-1].objective == first
 
 
 def test_two_warm_fits_are_one_long_fit(shop):
@@ -306,7 +306,7 @@ def test_partial_fits_add_up(shop, solver):
     for _ in range(8):
         model.partial_fit(X, y)
         errors.append(((model.predict(X) - y) ** 2).mean())
-    assert model.n_iter_ == len(model.history_) == 8
+    assert model.n_iter_ == len(model.fit_log_) == 8
     assert errors[-1] < errors[0] < y.var()
 
 
@@ -320,12 +320,12 @@ def test_partial_fits_are_one_fit(shop):
     np.testing.assert_array_equal(parts.partial_fit(X, y).predict(X), start.fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize("interactions", ["all", "cross"])
+@pytest.mark.parametrize("pairs", ["all", "across"])
 @pytest.mark.parametrize("how", ["partial_fit", "warm_start"])
-def test_a_fit_may_go_on_with_the_expanded_matrix(shop, interactions, how):
+def test_a_fit_may_go_on_with_the_expanded_matrix(shop, pairs, how):
     X, y = shop
     penalty = {"item.words": 30.0, "user": 3.0, "default": 1.0}
-    model = FM(rank=4, n_iter=3, tol=0, interactions=interactions, regularization=penalty, warm_start=True).fit(X, y)
+    model = FM(rank=4, n_iter=3, tol=0, pairs=pairs, regularization=penalty, warm_start=True).fit(X, y)
     predictions = []
     for given in (X, X.to_csr(), X.to_csr().toarray()):
         other = clone(model)

@@ -24,7 +24,7 @@ def brute_force_sweep(X, residual_of, V, ridge, D, scale, cross, weight):
     return V
 
 
-@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rank", [3, 8, 11])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
@@ -63,7 +63,7 @@ def test_weights_converge_to_ridge_regression(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 def test_scores_equal_the_formula(kind, cross):
     rng = np.random.default_rng(4)
     X = float64(random_blocks(kind))
@@ -80,7 +80,7 @@ def test_scores_equal_the_formula(kind, cross):
     np.testing.assert_allclose(got, scores(X, 0.4, w, signs * gains[:, None], cross), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("cross", [False, True], ids=["all", "cross"])
+@pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rank", [5, 16])
 def test_an_epoch_of_sgd_follows_its_steps(kind, rank, cross):

@@ -42,7 +42,7 @@ def drawn(X, rank, n, seed=0, noise=0.0):
     rng = np.random.default_rng(seed)
     V = rng.normal(size=(X.n_features, rank))
     draws = [V @ np.linalg.qr(rng.normal(size=(rank, rank)))[0] + noise * rng.normal(size=V.shape) for _ in range(n)]
-    fm = FM(rank, solver="gibbs", interactions="cross")
+    fm = FM(rank, solver="gibbs", pairs="across")
     factors = np.ascontiguousarray(np.stack(draws, axis=1), np.float32)
     fm.samples_ = from_features(np.zeros(n), np.zeros((n, X.n_features), np.float32), factors, np.ones(n))
     return fm, V
@@ -101,7 +101,7 @@ def test_draws_that_say_nothing_and_draws_that_are_no_numbers_pass(cross):
 def test_two_teachers_are_the_mean_of_both(cross):
     X, rng = random_blocks("shared", n=200), np.random.default_rng(0)
     y = 100 + 30 * rng.normal(size=200)
-    gibbs = FM(3, solver="gibbs", n_iter=5, n_samples=4, interactions="cross" if cross else "all").fit(X, y)
+    gibbs = FM(3, solver="gibbs", n_iter=5, n_samples=4, pairs="across" if cross else "all").fit(X, y)
     one = teaching_of(gibbs, X, y, cross=cross, seed=0)
     seen = []
     two = teacher_by_descent(X, y, cross=cross, seed=0, n_threads=1, callback=lambda step: seen.append(step.number))

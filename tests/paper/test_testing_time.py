@@ -52,7 +52,7 @@ def test_the_libfm_loop_is_the_machine(features, rank):
 @pytest.mark.parametrize("rank", [8, 64, 72])
 def test_float32_pairs_are_the_machine_across_sides(features, rank):
     fm, pairs = random_fm(features, rank, 2), features.pairs([7, 3])
-    across = FM(rank, interactions="cross")
+    across = FM(rank, pairs="across")
     across.__dict__ |= {name: value for name, value in fm.__dict__.items() if name.endswith("_")}
     np.testing.assert_allclose(scores(by_float32(fm, pairs)), across.predict(pairs), rtol=0, atol=1e-5)
     if features.words is None:

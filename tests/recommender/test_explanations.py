@@ -104,7 +104,7 @@ def test_another_model_fits_the_same_data(rec, shop):
     refitted = bare._machine(events=False).fit(*bare.training_data(shop.ratings))
     np.testing.assert_array_equal(refitted.codes_, bare.model_.codes_)
     np.testing.assert_array_equal(refitted.weights_, bare.model_.weights_)
-    for model in (BiasModel(n_jobs=1), FM(8, n_iter=5, interactions="cross", n_jobs=1)):
+    for model in (BiasModel(n_jobs=1), FM(8, n_iter=5, pairs="across", n_jobs=1)):
         judged = rec.evaluate(shop.ratings, model=model.fit(blocks, y))
         np.testing.assert_allclose(judged.rmse, rmse(y, model.predict(blocks)), rtol=1e-5)
 

@@ -265,7 +265,7 @@ def test_the_smallest_tables_work(n):
 def test_a_machine_of_ones_own_may_be_given():
     rec = Recommender(model=DiscreteFM(bits=16, objective="paper", max_iter=3, n_jobs=1)).fit(ratings(), **IDS)
     assert rec.model_.bits == 16
-    assert rec.model_.interactions_ == "cross"
+    assert rec.model_.pairs_ == "across"
     with pytest.raises(TypeError, match="DiscreteFM"):
         Recommender(model="FM").fit(ratings(), **IDS)
 

@@ -33,14 +33,14 @@ def everything(X, model, item_block):
     return Blocks(**queries), Block(np.arange(n_items), items.tables), scores
 
 
-@pytest.mark.parametrize("interactions", ["all", "cross"])
+@pytest.mark.parametrize("pairs", ["all", "across"])
 @pytest.mark.parametrize("bits", [8, 64, 72])
 @pytest.mark.parametrize(
     ("kind", "block"), [("bare", "item"), ("bare", "user"), ("context", "item"), ("shared", "item"), ("mixed", "event")]
 )
-def test_the_order_is_that_of_predict(kind, block, bits, interactions):
+def test_the_order_is_that_of_predict(kind, block, bits, pairs):
     X = random_blocks(kind)
-    model = fitted(X, bits, interactions=interactions)
+    model = fitted(X, bits, pairs=pairs)
     users, items, scores = everything(X, model, block)
     index = model.index(items, block=block)
     positions, found = index.search(users, n=items.n_rows)

@@ -59,7 +59,7 @@ def untrained(
     """Return a model of these parameters. A field is its block, its name and its size."""
     model = DiscreteFM(codes.shape[1] * 8)
     model.codes_, model.gains_, model.weights_ = codes, gains, weights
-    model.bias_, model.interactions_, model.n_features_in_ = 3.5, "cross", len(codes)
+    model.bias_, model.pairs_, model.n_features_in_ = 3.5, "across", len(codes)
     spans, start = [], 0
     for block, name, size in fields:
         spans.append(FieldSpan(block, name, start, start + size))

@@ -69,7 +69,7 @@ def _seconds_an_iteration(
 
 
 def _fit_bitfm(split: Split, rank: int, n_iter: int, n_samples: int, threads: int) -> FM:
-    model = FM(rank, solver="gibbs", interactions="all", n_iter=n_iter, n_samples=n_samples, thin=1, n_chains=1)
+    model = FM(rank, solver="gibbs", pairs="all", n_iter=n_iter, n_samples=n_samples, thin=1, n_chains=1)
     model.set_params(n_jobs=threads)
     return model.fit(split.blocks("train", WITH_HISTORY), split.train[2])
 

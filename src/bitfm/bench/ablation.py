@@ -110,7 +110,7 @@ def histories() -> Ablation:
 
 def pairs() -> Ablation:
     """Let features interact with those of the other side alone, or with their own side's, too."""
-    models = {"across": DiscreteFM(_BITS), "all": DiscreteFM(_BITS, interactions="all")}
+    models = {"across": DiscreteFM(_BITS), "all": DiscreteFM(_BITS, pairs="all")}
     return Ablation("pairs", {name: Setting(model) for name, model in models.items()})
 
 

@@ -88,7 +88,7 @@ def compare(split: Split, seed: int, bits: Sequence[int] | None, say: Callable[[
         tuned = tune(split, seed)
         say(f"{split.name}, seed {seed}: {method}: chose {tuned}")
         add(method, None, tuned.model, tuned.fields, str(tuned))
-    add("FM, Gibbs", None, FM(rank=16, solver="gibbs", interactions="cross", random_state=seed), WITH_HISTORY)
+    add("FM, Gibbs", None, FM(rank=16, solver="gibbs", pairs="across", random_state=seed), WITH_HISTORY)
     for length in bits or _BITS[PAPER]:
         add(PAPER, length, DiscreteFM(length, objective="paper", random_state=seed), ())
     for length in bits or _BITS[ANCHORED]:

@@ -75,7 +75,7 @@ def compare_cold(split: Split, bits: int, seed: int, say: Callable[[str], None])
 
 def _machines(bits: int, seed: int) -> dict[str, Any]:
     return {
-        "FM, Gibbs": FM(rank=16, solver="gibbs", interactions="cross", random_state=seed),
+        "FM, Gibbs": FM(rank=16, solver="gibbs", pairs="across", random_state=seed),
         "DFM, anchored": DiscreteFM(bits, random_state=seed),
     }
 

@@ -147,7 +147,7 @@ def _with_baselines(
     real = FM(teacher.rank if teacher is not None else 16).set_params(**_settings_of(teacher))
     models: dict[str, Any] = {
         "bias only": BiasModel(),
-        f"FM, ALS, rank {real.rank}": real.set_params(interactions="cross", random_state=seed),
+        f"FM, ALS, rank {real.rank}": real.set_params(pairs="across", random_state=seed),
     }
     rows: list[Row] = []
     for name, model in models.items():

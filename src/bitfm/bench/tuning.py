@@ -56,11 +56,11 @@ def tune_bias(split: Split, seed: int = 0) -> Tuned:
 def tune_als(split: Split, seed: int = 0) -> Tuned:
     """Choose both λ, the rank, the fields, their pairs and the number of sweeps of coordinate descent."""
     fixed: Settings = {"solver": "als", "tol": 0.0, "random_state": seed}
-    start = {"rank": 8, "linear_regularization": 6.0, "interactions": "cross"}
+    start = {"rank": 8, "linear_regularization": 6.0, "pairs": "across"}
     steps = [
         _grid(regularization=(5.0, 10.0, 20.0, 40.0, 80.0), fields=_FIELDS),
         _grid(linear_regularization=(3.0, 12.0)),
-        _grid(interactions=("all",)),
+        _grid(pairs=("all",)),
         _grid(rank=(16,)),
     ]
     trial = _stopped_early(split.validation(seed=seed), fixed, most=50)

@@ -46,7 +46,7 @@ def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
     ridges += [unit * λ for λ in _RIDGES]
     shared: dict[str, Any] = {
         "linear_regularization": _WEIGHT_RIDGE,
-        "interactions": "cross",
+        "pairs": "across",
         "random_state": seed,
     }
     if len(y) < _FEW:
@@ -54,7 +54,7 @@ def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
     trials = []
     for ridge in ridges:
         trial = FM(regularization=ridge, early_stopping=True, validation_fraction=_HELD_OUT, **shared).fit(X, y)
-        errors = [iteration.validation for iteration in trial.history_]
+        errors = [iteration.validation for iteration in trial.fit_log_]
         trials.append((min(errors), int(np.argmin(errors)) + 1, ridge))
     _, n_iter, ridge = min(trials, key=lambda trial: trial[0])
     return FM(regularization=ridge, n_iter=n_iter, tol=0, **shared).fit(X, y)

@@ -71,10 +71,10 @@ def judge_all(
     users, items = (Block(np.arange(X.blocks[name].n_rows), X.blocks[name].tables) for name in ("user", "item"))
     opponents: dict[tuple[str, str], Any] = {
         ("bias only", "bias only"): BiasModel(),
-        ("FM, ALS, rank 16", "FM, ALS"): FM(16, interactions="cross", early_stopping=True, random_state=seed),
-        ("FM, Gibbs, rank 16", "FM, Gibbs"): FM(16, interactions="cross", solver="gibbs", random_state=seed),
+        ("FM, ALS, rank 16", "FM, ALS"): FM(16, pairs="across", early_stopping=True, random_state=seed),
+        ("FM, Gibbs, rank 16", "FM, Gibbs"): FM(16, pairs="across", solver="gibbs", random_state=seed),
         ("DiscreteFM, paper, 64 bits", "DFM, paper"): DiscreteFM(
-            64, objective="paper", interactions="cross", random_state=seed
+            64, objective="paper", pairs="across", random_state=seed
         ),
     }
     judged = []

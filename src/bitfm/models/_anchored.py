@@ -129,7 +129,7 @@ class AnchoredFit:
         own = s.teacher is None
         teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(s.teacher)
         teacher.set_params(
-            interactions="cross" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
+            pairs="across" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
         )
         teacher.fit(blocks, y, callback=self._forward(stage))
         said = teaching_of(teacher, blocks, y, cross=s.cross, seed=s.seed)

@@ -109,7 +109,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.fields_ = blocks.fields
         if self._crosses() and len(blocks.blocks) < 2:
             raise ValueError(
-                "interactions='cross' pairs features of different blocks, but X has only one; give Blocks, or fields=."
+                "pairs='across' pairs features of different blocks, but X has only one; give Blocks, or fields=."
             )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
@@ -151,7 +151,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self._crosses() and before != now:
             raise ValueError(
                 f"X has blocks of sizes {now}, but {name} was fitted on {before} with "
-                "interactions='cross'; give the same blocks in the same order."
+                "pairs='across'; give the same blocks in the same order."
             )
 
     def _check_same_features(self, other: FeatureModel, what: str = "teacher") -> None:
@@ -161,7 +161,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _crosses(self) -> bool:
         """Whether only pairs from different blocks count."""
-        return getattr(self, "interactions", "all") == "cross"
+        return getattr(self, "pairs", "all") == "across"
 
     def _per_field(self, name: str, value: Any, blocks: Blocks) -> npt.NDArray[np.float64]:
         """Return a penalty for each field the solver works on; a matrix split into one-hot fields has only one."""

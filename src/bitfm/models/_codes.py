@@ -40,8 +40,8 @@ class CodeModel(FeatureModel):
     random_state: Any
     codes_: npt.NDArray[np.uint8]
     gains_: npt.NDArray[np.float32]
-    interactions_: str
-    history_: list[Iteration]
+    pairs_: str
+    fit_log_: list[Iteration]
     n_iter_: int
     _saved_index: Index | None = None  # what the model's file held beside it
 
@@ -90,7 +90,7 @@ class CodeModel(FeatureModel):
             self.bias_,
             self.weights_,
             self._factors_of,
-            self.interactions_ == "cross",
+            self.pairs_ == "across",
         )
 
     def index(
@@ -189,17 +189,17 @@ class CodeModel(FeatureModel):
         """
         check_is_fitted(self)
         blocks = pair_blocks(self, users, items, block)
-        cross = self.interactions_ == "cross"
+        cross = self.pairs_ == "across"
         return pair_scorer(self).score(blocks, self.bias_, cross, thread_count(self.n_jobs))
 
     def to_float(self) -> FM:
         """Return an `FM` with the same predictions: its factors are gain × code."""
         check_is_fitted(self)
-        fm = FM(rank=self.bits, interactions=self.interactions_, n_jobs=self.n_jobs)
+        fm = FM(rank=self.bits, pairs=self.pairs_, n_jobs=self.n_jobs)
         fm.factors_ = self._factors_of(np.arange(len(self.codes_)))
         fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
         fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
-        fm.history_, fm.n_iter_ = [], 0
+        fm.fit_log_, fm.n_iter_ = [], 0
         return fm
 
     def _factors_of(self, features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -208,13 +208,13 @@ class CodeModel(FeatureModel):
         return factors
 
     def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
-        cross, threads = self.interactions_ == "cross", thread_count(self.n_jobs)
+        cross, threads = self.pairs_ == "across", thread_count(self.n_jobs)
         return _core.predict_codes(
             design, self.bias_, as_reals(self.weights_), self.codes_, self.gains_, cross, threads
         )
 
     def _crosses(self) -> bool:
-        return getattr(self, "interactions_", getattr(self, "interactions", "all")) == "cross"
+        return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

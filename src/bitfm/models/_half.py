@@ -57,7 +57,7 @@ class Half:
         self.names = names
         self.sizes = {name: [f.size for f in fields if f.block == name] for name in names}
         self.bias = bias
-        self.cross = model.interactions_ == "cross"
+        self.cross = model.pairs_ == "across"
         self._spans = [slice(field.start, field.stop) for field in fields]
         if all(a.stop == b.start for a, b in pairwise(self._spans)):
             self._spans = [slice(self._spans[0].start, self._spans[-1].stop)]

@@ -12,7 +12,7 @@ __all__ = ["Callback", "Iteration"]
 
 @dataclass(frozen=True)
 class Iteration:
-    """One iteration of a fit, as kept in ``history_`` and handed to a callback.
+    """One iteration of a fit, as kept in ``fit_log_`` and handed to a callback.
 
     Attributes
     ----------

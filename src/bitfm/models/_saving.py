@@ -76,10 +76,10 @@ def save_model(
         "model": kind,
         "settings": json.dumps(settings, sort_keys=True, allow_nan=False),
         "fields": json.dumps([[f.block, f.name, f.size] for f in model.fields_]),
-        "history": json.dumps([_item(item) for item in getattr(model, "history_", [])], allow_nan=False),
+        "history": json.dumps([_item(item) for item in getattr(model, "fit_log_", [])], allow_nan=False),
     }
     if isinstance(model, CodeModel):
-        metadata["interactions"] = model.interactions_
+        metadata["pairs"] = model.pairs_
     if index is not None:
         from bitfm.retrieval._saving import index_contents
 
@@ -182,17 +182,17 @@ def build_model(contents: modelfile.Contents) -> FeatureModel:
     if set(tensors) != expected:
         raise ModelFileError(f"holds tensors {sorted(tensors)}, but a {kind} has {sorted(expected)}")
     if isinstance(model, CodeModel):
-        model.interactions_ = metadata.get("interactions", "")
-        if model.interactions_ not in ("all", "cross"):
-            raise ModelFileError(f"has interactions {model.interactions_!r}, neither 'all' nor 'cross'")
-    known = ("all", "cross", "auto") if isinstance(model, DiscreteFM) else ("all", "cross")
-    if isinstance(model, FM | DiscreteFM) and model.interactions not in known:
-        raise ModelFileError(f"has interactions {model.interactions!r}, none of {', '.join(known)}")
+        model.pairs_ = metadata.get("pairs", "")
+        if model.pairs_ not in ("all", "across"):
+            raise ModelFileError(f"has pairs {model.pairs_!r}, neither 'all' nor 'across'")
+    known = ("all", "across", "auto") if isinstance(model, DiscreteFM) else ("all", "across")
+    if isinstance(model, FM | DiscreteFM) and model.pairs not in known:
+        raise ModelFileError(f"has pairs {model.pairs!r}, none of {', '.join(known)}")
     n_jobs = getattr(model, "n_jobs", None)
     if not isinstance(n_jobs, int | None) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ModelFileError(f"has n_jobs {n_jobs!r}, which is no number of threads")
-    cast(Any, model).history_ = _history(_json(metadata, "history", list))
-    cast(Any, model).n_iter_ = len(cast(Any, model).history_)
+    cast(Any, model).fit_log_ = _history(_json(metadata, "history", list))
+    cast(Any, model).n_iter_ = len(cast(Any, model).fit_log_)
     if "index" in metadata or of_index:
         from bitfm.retrieval._saving import open_index
 

@@ -64,7 +64,7 @@ def teacher_by_descent(
         tol=0,
         regularization=_ridge_by_field(blocks),
         linear_regularization=_WEIGHT_RIDGE,
-        interactions="cross" if cross else "all",
+        pairs="across" if cross else "all",
         random_state=seed,
         n_jobs=n_threads,
     ).fit(blocks, (y - middle) / unit, callback=callback)

@@ -37,7 +37,7 @@ class BiasModel(LinearModel):
     ----------
     bias_ : float
     weights_ : array, one a feature
-    history_ : list of Iteration
+    fit_log_ : list of Iteration
     fields_ : tuple of FieldSpan
     n_features_in_ : int
 
@@ -107,6 +107,6 @@ class BiasModel(LinearModel):
                 if progress.report("weights", number, max_iter, loss, objective) or progress.settled(tol):
                     break
             self.bias_, self.weights_ = bias, weights
-            self.history_: list[Iteration] = progress.history
+            self.fit_log_: list[Iteration] = progress.history
             self.n_iter_ = len(progress.history)
         return self

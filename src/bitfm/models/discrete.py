@@ -66,8 +66,8 @@ class DiscreteFM(CodeModel):
         sides are bare ids, over eight bits at a time otherwise.
     tol : float, default 1e-6
         Stop when an iteration lowers the objective by less than this share (``"paper"``).
-    interactions : {"auto", "all", "cross"}, default "auto"
-        ``"all"`` pairs of features (Eq. 2), or only those from different blocks, ``"cross"``. By default cross where
+    pairs : {"auto", "all", "across"}, default "auto"
+        ``"all"`` pairs of features (Eq. 2), or only those from different blocks, ``"across"``. By default cross where
         codes are anchored and X has several blocks, else all.
     random_state : int, RandomState or None, default 0
     n_jobs : int, default -1
@@ -83,11 +83,11 @@ class DiscreteFM(CodeModel):
     weights_ : array, one a feature
         Of float32, unless that cannot hold them.
     bias_ : float
-    interactions_ : {"all", "cross"}
+    pairs_ : {"all", "across"}
         Which pairs the model has.
     delegate_ : array of float32, features × bits
         D, the balanced and decorrelated matrix nearest to the codes; computed when asked for.
-    history_ : list of Iteration
+    fit_log_ : list of Iteration
     fields_ : tuple of FieldSpan
     n_features_in_ : int
     n_iter_ : int
@@ -122,7 +122,7 @@ class DiscreteFM(CodeModel):
         max_iter: int = 20,
         inner_iter: int = 5,
         tol: float = 1e-6,
-        interactions: str = "auto",
+        pairs: str = "auto",
         random_state: Any = 0,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -141,7 +141,7 @@ class DiscreteFM(CodeModel):
         self.max_iter = max_iter
         self.inner_iter = inner_iter
         self.tol = tol
-        self.interactions = interactions
+        self.pairs = pairs
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -157,11 +157,11 @@ class DiscreteFM(CodeModel):
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._all_or_nothing():
-            for name in ("interactions_", "_saved_index"):  # of a fit to other blocks
+            for name in ("pairs_", "_saved_index"):  # of a fit to other blocks
                 self.__dict__.pop(name, None)
             blocks, y, _ = self._training_data(X, y, None, fields)
             check_choice("objective", self.objective, ("anchored", "paper"))
-            self.interactions_ = self._resolve_interactions(blocks)
+            self.pairs_ = self._resolve_pairs(blocks)
             seed = self._seed()
             paper, anchored = self._paper_settings(), self._anchored_settings(seed)  # both checked, one used
             pull = JointDelegate(check_real("beta", self.beta, high=1e12))
@@ -170,15 +170,15 @@ class DiscreteFM(CodeModel):
                 self._fit_paper(blocks, y, paper, pull, np.random.default_rng(seed), progress)
             else:
                 self._fit_anchored(blocks, y, anchored, progress)
-            self.history_ = progress.history
-            self.n_iter_ = len(self.history_)
+            self.fit_log_ = progress.history
+            self.n_iter_ = len(self.fit_log_)
         return self
 
-    def _resolve_interactions(self, blocks: Blocks) -> str:
-        interactions = check_choice("interactions", self.interactions, ("auto", "all", "cross"))
-        if interactions != "auto":
-            return interactions
-        return "cross" if self.objective == "anchored" and len(blocks.blocks) > 1 else "all"
+    def _resolve_pairs(self, blocks: Blocks) -> str:
+        pairs = check_choice("pairs", self.pairs, ("auto", "all", "across"))
+        if pairs != "auto":
+            return pairs
+        return "across" if self.objective == "anchored" and len(blocks.blocks) > 1 else "all"
 
     def _fit_paper(
         self,
@@ -189,7 +189,7 @@ class DiscreteFM(CodeModel):
         rng: np.random.Generator,
         progress: Progress,
     ) -> None:
-        if self.interactions_ == "all":
+        if self.pairs_ == "all":
             blocks = split_one_hot(blocks)
         scale = TargetScale.of(y, settings.bits)
         fit = PaperFit(blocks, scale.to_codes(y), settings, pull, rng, progress)
@@ -200,7 +200,7 @@ class DiscreteFM(CodeModel):
         self.bias_ = scale.middle + fit.bias * scale.unit
 
     def _fit_anchored(self, blocks: Blocks, y: Floats, settings: AnchoredSettings, progress: Progress) -> None:
-        if self.interactions_ == "all":
+        if self.pairs_ == "all":
             blocks = split_one_hot(blocks)
             tables = [list(block.tables.values()) for block in blocks.blocks.values()]
             if len(tables) > 1 and all(len(of) == 1 and of[0].identity for of in tables):
@@ -217,7 +217,7 @@ class DiscreteFM(CodeModel):
             max_iter=check_integer("max_iter", self.max_iter, 0),
             inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
-            cross=self.interactions_ == "cross",
+            cross=self.pairs_ == "across",
             linear=self._has_linear_terms(),
             threads=thread_count(self.n_jobs),
         )
@@ -235,10 +235,10 @@ class DiscreteFM(CodeModel):
         if not check_real("validation_fraction", self.validation_fraction) < 1:
             raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
         anchor = _check_anchor(self.anchor)
-        if anchor not in (None, float("inf")) and self.objective == "anchored" and self.interactions_ == "all":
+        if anchor not in (None, float("inf")) and self.objective == "anchored" and self.pairs_ == "all":
             raise ValueError(f"anchor {anchor!r} needs interactions across blocks; give Blocks, or leave it 'auto'.")
         shared = check_choice("gains", self.gains, ("feature", "field")) == "field"
-        if shared and self.objective == "anchored" and self.interactions_ == "all":
+        if shared and self.objective == "anchored" and self.pairs_ == "all":
             raise ValueError("gains 'field' needs interactions across blocks; give Blocks, or leave it 'feature'.")
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
             self.teacher._check_same_features(self)
@@ -250,7 +250,7 @@ class DiscreteFM(CodeModel):
             validation_fraction=float(self.validation_fraction),
             max_iter=check_integer("max_iter", self.max_iter, 0),
             inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
-            cross=self.interactions_ == "cross",
+            cross=self.pairs_ == "across",
             seed=seed,
             threads=thread_count(self.n_jobs),
         )

@@ -65,7 +65,7 @@ class FM(FeatureModel):
         Standard deviation of the factors at the start; gibbs scales the targets to variance 1 first.
     learning_rate : float, default 0.01
         Step of ``"sgd"``.
-    interactions : {"all", "cross"}, default "all"
+    pairs : {"all", "across"}, default "all"
         All pairs of features, or only those from different blocks.
     early_stopping : bool, default False
         Hold out a part of the data, stop when its error no longer falls, and keep the best parameters.
@@ -92,7 +92,7 @@ class FM(FeatureModel):
     samples_ : Samples
         With gibbs the draws kept: ``biases``, ``weights``, ``factors`` and ``noise_precisions``, a sample being the
         first axis of each. `predict` averages over them.
-    history_ : list of Iteration
+    fit_log_ : list of Iteration
     fields_ : tuple of FieldSpan
     n_features_in_ : int
     n_iter_ : int
@@ -114,7 +114,7 @@ class FM(FeatureModel):
 
     factors_: Floats
     samples_: Samples
-    history_: list[Iteration]
+    fit_log_: list[Iteration]
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class FM(FeatureModel):
         linear_regularization: Any = None,
         init_scale: float = 0.1,
         learning_rate: float = 0.01,
-        interactions: str = "all",
+        pairs: str = "all",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         patience: int = 3,
@@ -149,7 +149,7 @@ class FM(FeatureModel):
         self.linear_regularization = linear_regularization
         self.init_scale = init_scale
         self.learning_rate = learning_rate
-        self.interactions = interactions
+        self.pairs = pairs
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -181,7 +181,7 @@ class FM(FeatureModel):
         with self._all_or_nothing():
             resume = self.warm_start and hasattr(self, "factors_")
             blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
-            if self.interactions == "all":
+            if self.pairs == "all":
                 blocks = split_one_hot(blocks)
             settings = self._settings(blocks)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -200,7 +200,7 @@ class FM(FeatureModel):
             else:
                 start = self._start(blocks, y, sample_weight, settings, rng, resume)
                 self._descend(blocks, y, sample_weight, held_out, start, settings, rng, progress, resume)
-            self.history_ = progress.history
+            self.fit_log_ = progress.history
         return self
 
     @available_if(_takes_parts)  # type: ignore[untyped-decorator]
@@ -209,7 +209,7 @@ class FM(FeatureModel):
         with self._all_or_nothing():
             resume = hasattr(self, "factors_")
             blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
-            if self.interactions == "all":
+            if self.pairs == "all":
                 blocks = split_one_hot(blocks)
             settings = replace(self._settings(blocks), n_iter=1)
             done = getattr(self, "n_iter_", 0)
@@ -217,13 +217,13 @@ class FM(FeatureModel):
             start = self._start(blocks, y, sample_weight, settings, rng, resume)
             progress = Progress(self.verbose, None)
             self._descend(blocks, y, sample_weight, None, start, settings, rng, progress, resume)
-            self.history_ = [*getattr(self, "history_", []), *progress.history]
+            self.fit_log_ = [*getattr(self, "fit_log_", []), *progress.history]
             self.n_iter_ = done + 1
         return self
 
     def _settings(self, blocks: Blocks) -> FMSettings:
         solver = check_choice("solver", self.solver, tuple(_DEFAULTS))
-        check_choice("interactions", self.interactions, ("all", "cross"))
+        check_choice("pairs", self.pairs, ("all", "across"))
         factors, linear, n_iter = _DEFAULTS[solver]
         self._schedule(1)  # checks what belongs to gibbs
         return FMSettings(
@@ -236,7 +236,7 @@ class FM(FeatureModel):
             learning_rate=check_real("learning_rate", self.learning_rate, above=True),
             tol=check_real("tol", self.tol),
             patience=check_integer("patience", self.patience, 1),
-            cross=self.interactions == "cross",
+            cross=self.pairs == "across",
             threads=thread_count(self.n_jobs),
         )
 
@@ -308,7 +308,7 @@ class FM(FeatureModel):
             starts = last_draws(self.samples_, schedule.n_chains, blocks.dtype)
         self.samples_ = draw_samples(
             blocks, y, sample_weight, starts, schedule, rngs,
-            cross=self.interactions == "cross", resume=resume, n_threads=settings.threads, progress=progress,
+            cross=self.pairs == "across", resume=resume, n_threads=settings.threads, progress=progress,
         )  # fmt: skip
         self.bias_ = float(self.samples_.biases.mean())
         self.weights_ = self.samples_.weights.mean(axis=0, dtype=np.float64).astype(blocks.dtype)
@@ -353,7 +353,7 @@ class FM(FeatureModel):
         return self._score_by(design, dtype, self.bias_ * n, self.weights_ * self.weights_.dtype.type(n), factors) / n
 
     def _score_by(self, design: Any, dtype: np.dtype[Any], bias: float, weights: Floats, factors: Floats) -> Floats:
-        cross = self.interactions == "cross"
+        cross = self.pairs == "across"
         weights = np.ascontiguousarray(weights, dtype)
         return _core.predict_reals(design, bias, weights, factors, cross, thread_count(self.n_jobs))
 

@@ -64,7 +64,7 @@ def by_float32(fm: FM, pairs: Blocks) -> Way:
 def by_codes(model: DiscreteFM, pairs: Blocks) -> Way:
     """Score by records of codes."""
     bare = all(len(block.tables) == 1 for block in pairs.blocks.values())  # then there are no pairs within a side
-    cross = bare or model.interactions_ == "cross"
+    cross = bare or model.pairs_ == "across"
     return _by_records(
         pairs, model.bias_, model.weights_, model.codes_, model.gains_, "codes", 8 * model.codes_.shape[1], cross
     )

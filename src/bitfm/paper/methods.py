@@ -63,12 +63,12 @@ METHODS: dict[str, Method] = {
     "popularity": Method(lambda split, bits, seed: Popularity(), by_bits=False),
     "bias only": Method(lambda split, bits, seed: BiasModel(), by_bits=False),
     "FM, ALS": Method(
-        lambda split, bits, seed: FM(early_stopping=True, interactions="cross", random_state=seed),
+        lambda split, bits, seed: FM(early_stopping=True, pairs="across", random_state=seed),
         by_bits=False,
         fields=WITH_HISTORY,
     ),
     "FM, Gibbs": Method(
-        lambda split, bits, seed: FM(solver="gibbs", interactions="cross", random_state=seed),
+        lambda split, bits, seed: FM(solver="gibbs", pairs="across", random_state=seed),
         by_bits=False,
         fields=WITH_HISTORY,
     ),

@@ -79,8 +79,8 @@ def _like(model: DiscreteFM, fields: tuple[FieldSpan, ...], codes: Any, gains: A
     other: DiscreteFM = clone(model)
     other.codes_, other.gains_, other.weights_ = codes, gains, weights
     other.fields_, other.n_features_in_ = fields, fields[-1].stop
-    other.bias_, other.interactions_ = model.bias_, model.interactions_
-    other.history_, other.n_iter_ = model.history_, model.n_iter_
+    other.bias_, other.pairs_ = model.bias_, model.pairs_
+    other.fit_log_, other.n_iter_ = model.fit_log_, model.n_iter_
     return other
 
 

@@ -180,7 +180,7 @@ def _amount(name: str, value: Any) -> float:
 
 def _state(contents: modelfile.Contents, about: _About, tables: Tensors) -> State:
     model = build_model(contents)
-    if not isinstance(model, DiscreteFM) or model._saved_index is None or model.interactions_ != "cross":
+    if not isinstance(model, DiscreteFM) or model._saved_index is None or model.pairs_ != "across":
         raise ModelFileError("holds tables of a recommender without its model and index")
     users, items = (_side(name, about.part(name), tables) for name in ("user", "item"))
     context = _columns("context", about.items("context"), tables)

@@ -350,7 +350,7 @@ class Recommender:
             interaction its item among all, in its context. By default the second if there is a context.
         model : BiasModel or FM, optional
             Another model, fitted to `training_data` of the same interactions, to compare with. Its features must meet
-            across blocks only: ``FM(interactions="cross")``.
+            across blocks only: ``FM(pairs="across")``.
         """
         if model is not None and len(without):
             raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
@@ -480,7 +480,7 @@ class Recommender:
         if events and machine.objective == "anchored":
             machine.teacher = teacher_of_events() if machine.teacher is None else machine.teacher
             machine.anchor = ANCHOR if machine.anchor == "auto" else machine.anchor
-        machine.interactions = "cross"
+        machine.pairs = "across"
         return machine
 
     def _fitted(self) -> State:

@@ -60,7 +60,7 @@ def test_a_sweep_of_one_factor_equals_brute_force(rated):
 
 @pytest.mark.parametrize("balance", [0.0, 1e-3, 10.0])
 def test_the_objective_never_rises(rated, balance):
-    history = BCCF(32, balance=balance, ridge=0.5, n_iter=30, tol=0.0).fit(*rated).history_
+    history = BCCF(32, balance=balance, ridge=0.5, n_iter=30, tol=0.0).fit(*rated).fit_log_
     for stage in ("relaxed", "rotation"):
         values = [item.objective for item in history if item.stage == stage]
         assert len(values) > 5

@@ -94,7 +94,7 @@ def test_a_better_hash_is_no_worse_and_orthonormal(state):
 
 @pytest.mark.parametrize("weight", [1e-3, 0.1, 1.0, 100.0])
 def test_the_objective_never_rises(rated, weight):
-    values = [item.objective for item in CollaborativeHashing(32, hash_weight=weight, tol=0.0).fit(*rated).history_]
+    values = [item.objective for item in CollaborativeHashing(32, hash_weight=weight, tol=0.0).fit(*rated).fit_log_]
     assert len(values) > 2
     assert all(after <= before * (1 + 1e-9) for before, after in itertools.pairwise(values))
 

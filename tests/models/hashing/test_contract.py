@@ -25,7 +25,7 @@ def everything(X):
 
 
 def fitted_state(model):
-    return {name: value for name, value in vars(model).items() if name.endswith("_") and name != "history_"}
+    return {name: value for name, value in vars(model).items() if name.endswith("_") and name != "fit_log_"}
 
 
 def assert_same(one, other):
@@ -201,10 +201,10 @@ def test_a_callback_sees_each_iteration_and_can_stop(method, rated):
     X, y = rated
     seen = []
     method.fit(X, y, callback=seen.append)
-    assert seen == method.history_
+    assert seen == method.fit_log_
     assert method.n_iter_ == len(seen) >= 1
     early = clone(method).fit(X, y, callback=lambda item: True)
-    stages = [item.stage for item in early.history_]
+    stages = [item.stage for item in early.fit_log_]
     assert len(stages) == len(set(stages)) < len(seen) or len(seen) == 1
     assert np.isfinite(early.predict(X)).all()
 
@@ -242,7 +242,7 @@ def test_a_saved_model_comes_back(method, rated, tmp_path):
     for name in ("codes_", "gains_", "weights_", "user_codes_", "item_codes_"):
         np.testing.assert_array_equal(getattr(back, name), getattr(method, name))
     np.testing.assert_array_equal(back.predict(X), method.predict(X))
-    assert [item.objective for item in back.history_] == [item.objective for item in method.history_]
+    assert [item.objective for item in back.fit_log_] == [item.objective for item in method.fit_log_]
     np.testing.assert_array_equal(back.index().search([0, 1], 5)[0], method.index().search([0, 1], 5)[0])
 
 

@@ -68,7 +68,7 @@ def test_features_shape_the_codes_of_items_that_nobody_has_rated():
 )
 @pytest.mark.parametrize("bits", [8, 64])
 def test_the_objective_never_rises(make, bits):
-    history = make(bits).fit(RICH, Y).history_
+    history = make(bits).fit(RICH, Y).fit_log_
     assert {iteration.stage for iteration in history} == {"relaxed", "codes"}
     for before, after in pairwise(history):
         if before.stage == after.stage:

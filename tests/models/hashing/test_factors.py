@@ -14,7 +14,7 @@ METHODS = [SignRounding, RotatedRounding, RandomProjection]
 
 
 def machine(rank=16):
-    return FM(rank=rank, n_iter=5, regularization=1.0, interactions="cross")
+    return FM(rank=rank, n_iter=5, regularization=1.0, pairs="across")
 
 
 def test_codes_are_the_signs_of_a_fitted_machine(rated):
@@ -22,7 +22,7 @@ def test_codes_are_the_signs_of_a_fitted_machine(rated):
     fm = machine().fit(X, y)
     model = SignRounding(16, fm=fm).fit(X, y)
     np.testing.assert_array_equal(unpack_codes(model.codes_) > 0, fm.factors_ >= 0)
-    assert model.history_ == []
+    assert model.fit_log_ == []
 
 
 def test_a_machine_with_more_features_gives_those_of_the_ids(rated):
@@ -45,7 +45,7 @@ def test_a_machine_that_is_not_fitted_gives_the_settings_and_stays_as_it_is(meth
     fm = machine()
     model = method(16, fm=fm).fit(X, y)
     assert not hasattr(fm, "factors_")
-    assert [item.stage for item in model.history_][:5] == ["als"] * 5
+    assert [item.stage for item in model.fit_log_][:5] == ["als"] * 5
     np.testing.assert_array_equal(model.codes_, method(16, fm=machine().fit(X, y)).fit(X, y).codes_)
 
 

@@ -43,7 +43,7 @@ def test_what_is_not_told_keeps_its_side():
 
 @pytest.mark.parametrize("length", [0.01, 1.0, 100.0])
 def test_the_objective_never_rises(rated, length):
-    values = [item.objective for item in PPH(32, length=length, n_iter=30, tol=0.0).fit(*rated).history_]
+    values = [item.objective for item in PPH(32, length=length, n_iter=30, tol=0.0).fit(*rated).fit_log_]
     assert len(values) > 5
     assert all(after <= before * (1 + 1e-9) for before, after in itertools.pairwise(values))
 

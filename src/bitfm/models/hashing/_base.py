@@ -46,7 +46,7 @@ class IdCodes(CodeModel, ABC):
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._all_or_nothing():
-            for name in ("interactions_", "_saved_index"):  # of a fit to other blocks
+            for name in ("pairs_", "_saved_index"):  # of a fit to other blocks
                 self.__dict__.pop(name, None)
             blocks, y, _ = self._training_data(X, y, None, fields)
             ratings = IdRatings.of(blocks, y, type(self).__name__)
@@ -55,8 +55,8 @@ class IdCodes(CodeModel, ABC):
             progress = Progress(self.verbose, callback)
             codes = self._learn(ratings, np.random.default_rng(self._seed()), progress)
             self._store(ratings, *codes)
-            self.history_ = progress.history
-            self.n_iter_ = len(self.history_)
+            self.fit_log_ = progress.history
+            self.n_iter_ = len(self.fit_log_)
         return self
 
     @abstractmethod
@@ -81,7 +81,7 @@ class IdCodes(CodeModel, ABC):
         self.bias_, user_gain, item_gain = _exact(bias, slope, self.bits)
         gains[ratings.user_columns], gains[ratings.item_columns] = user_gain, item_gain
         self.codes_, self.gains_, self.weights_ = codes, gains, nothing
-        self.interactions_ = "cross"
+        self.pairs_ = "across"
 
     @property
     def user_codes_(self) -> PackedCodes:

@@ -41,7 +41,7 @@ def factors_of(
     if fm is not None and hasattr(fm, "factors_"):
         return np.asarray(fm.factors_[ratings.user_columns]), np.asarray(fm.factors_[ratings.item_columns])
     if fm is None:
-        fm = FM(rank=rank, regularization=_RIDGE, linear_regularization=_NO_WEIGHTS, interactions="cross")
+        fm = FM(rank=rank, regularization=_RIDGE, linear_regularization=_NO_WEIGHTS, pairs="across")
         fm.set_params(random_state=int(rng.integers(2**31)), n_jobs=n_jobs)
     fm = clone(fm)
 

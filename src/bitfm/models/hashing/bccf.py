@@ -52,7 +52,7 @@ class BCCF(IdCodes):
         Bit t is bit t % 8 of byte t // 8; 1 is +1.
     codes_, gains_, weights_, bias_
         The same as a `DiscreteFM` of all features, whose predictions are a rising line of ⟨b_user, b_item⟩.
-    history_ : list of Iteration
+    fit_log_ : list of Iteration
         Stages ``"relaxed"`` and ``"rotation"``.
 
     Examples

@@ -62,7 +62,7 @@ class DCF(IdCodes):
         Bit t is bit t % 8 of byte t // 8; 1 is +1.
     codes_, gains_, weights_, bias_
         The same as a `DiscreteFM` of all features.
-    history_ : list of Iteration
+    fit_log_ : list of Iteration
         Stages ``"relaxed"`` and ``"codes"``.
 
     Examples

@@ -34,7 +34,7 @@ class DCMF(DCF):
 
     Attributes
     ----------
-    user_codes_, item_codes_, codes_, gains_, weights_, bias_, history_
+    user_codes_, item_codes_, codes_, gains_, weights_, bias_, fit_log_
         As of `DCF`.
 
     Examples
