@@ -18,23 +18,22 @@ if TYPE_CHECKING:
         MixedIdsError,
         ModelFileError,
         NewerModelFileError,
+        NotFittedError,
         TableError,
         UnknownIdError,
         ValueInTableError,
     )
+    from bitfm.loading import load
     from bitfm.models import (
         FM,
         BiasModel,
         Callback,
         DiscreteFM,
-        Explanation,
-        FeatureShare,
         Iteration,
-        PairShare,
         Samples,
     )
-    from bitfm.models._saving import load
-    from bitfm.recommender import Evaluation, Recommender, open
+    from bitfm.parameters import Explanation, FeatureShare, PairShare
+    from bitfm.recommender import Evaluation, Recommender
     from bitfm.retrieval import Index
 
 __version__ = _version("bitfm")
@@ -60,6 +59,7 @@ __all__ = [
     "MixedIdsError",
     "ModelFileError",
     "NewerModelFileError",
+    "NotFittedError",
     "PairShare",
     "Recommender",
     "Samples",
@@ -68,15 +68,15 @@ __all__ = [
     "ValueInTableError",
     "__version__",
     "load",
-    "open",
 ]
 
 # Names are fetched when they are first asked for: scikit-learn and SciPy take two seconds to import, and neither a
 # command's help nor the completion of its name should wait for them.
 _HOMES = {
     "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
-    "bitfm.models._saving": ("load",),
-    "bitfm.recommender": ("Evaluation", "Recommender", "open"),
+    "bitfm.loading": ("load",),
+    "bitfm.parameters": ("Explanation", "FeatureShare", "PairShare"),
+    "bitfm.recommender": ("Evaluation", "Recommender"),
     "bitfm.retrieval": ("Index",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -13,6 +13,7 @@ __all__ = [
     "MixedIdsError",
     "ModelFileError",
     "NewerModelFileError",
+    "NotFittedError",
     "TableError",
     "UnknownIdError",
     "ValueInTableError",
@@ -86,3 +87,7 @@ class NewerModelFileError(ModelFileError):
     """A model file comes from a newer bitfm."""
 
     exit_code = 13
+
+
+class NotFittedError(BitfmError, ValueError, AttributeError):
+    """A recommender was asked before it was fitted."""

@@ -40,7 +40,7 @@ def test_the_model_the_tables_and_a_picture_are_written(shown):
     files = {path.name for path in (folder / "here").iterdir()}
     assert files == {"bookshop.bitfm", "bookshop.png", "bookshop.svg"} | TABLES
     assert all(f"here/{name}" in printed for name in files)
-    recommender = bitfm.open(folder / "here" / "bookshop.bitfm")
+    recommender = bitfm.load(folder / "here" / "bookshop.bitfm")
     assert (recommender.n_users, recommender.n_items) == (2000, 1000)
     assert "2,000 readers, 1,000 books, 60,000 ratings" in recommender.notes["data"]
 
@@ -61,7 +61,7 @@ def test_what_it_says_to_try_next_works(shown):
     for number, step in enumerate(steps):
         done = call(*step[1:], *quick.get(number, []), cwd=folder)
         assert done.returncode == 0, done.stderr
-    columns = bitfm.open(folder / "here" / "mine.bitfm").describe()
+    columns = bitfm.load(folder / "here" / "mine.bitfm").describe()
     kinds = dict(zip(columns["column"], columns["kind"], strict=True))
     assert kinds["favourite_genres"] == "multi-category"
     assert kinds["blurb"] == "text"

@@ -25,7 +25,7 @@ def test_the_rows_held_out_are_found_again(bookshop, model):
     ratings = pl.read_csv(bookshop.folder / "ratings.csv")
     order = {reader: number for number, reader in enumerate(dict.fromkeys(ratings["reader"]))}
     train = split_per_user([order[reader] for reader in ratings["reader"]], 0.5, 1)
-    expected = bitfm.open(model.path).evaluate(ratings.filter(~train))
+    expected = bitfm.load(model.path).evaluate(ratings.filter(~train))
     rows = {row["model"]: row for row in report["rows"]}
     assert list(rows) == ["bias only", "FM (ALS)", "ours", "ours, without user.history", "ours, without item.author"]
     assert rows["ours"]["RMSE"] == pytest.approx(expected.rmse)
@@ -45,7 +45,7 @@ def test_the_figures_are_those_that_fit_printed(bookshop, model):
 
 def test_each_field_is_left_out_in_turn_and_nothing_compared_if_not_wanted(bookshop, model):
     report = json.loads(evaluate(bookshop.folder, "--without", "each", "--alone", "--k", 5, "--json").stdout)
-    fields = bitfm.open(model.path).fields
+    fields = bitfm.load(model.path).fields
     assert [row["model"] for row in report["rows"]] == ["ours", *(f"ours, without {field}" for field in fields)]
     assert all("NDCG@5" in row for row in report["rows"])
 
@@ -81,7 +81,7 @@ def test_another_order_of_the_same_rows_is_refused_since_the_test_part_would_be_
 
 
 def test_a_note_of_a_split_that_cannot_be_read_is_remarked_on(tmp_path, bookshop, model):
-    rec = bitfm.open(model.path)
+    rec = bitfm.load(model.path)
     rec.notes["split"] = "half of the rows"
     rec.save(tmp_path / "noted.bitfm")
     arguments = ["evaluate", tmp_path / "noted.bitfm", "--interactions", "ratings.csv", "--json"]
@@ -116,7 +116,7 @@ def test_a_pair_that_was_rated_twice_is_not_on_both_sides_of_the_split(tmp_path,
     report = json.loads(done.stdout)
     assert report["interactions"] == 3000 - fitted["trained_on"]
     assert report["rows"][0]["RMSE"] == pytest.approx(fitted["accuracy"][-1]["RMSE"])
-    seen = known_share(bitfm.open(tmp_path / "twice.bitfm"), ratings)
+    seen = known_share(bitfm.load(tmp_path / "twice.bitfm"), ratings)
     assert seen == pytest.approx(fitted["trained_on"] / 3000)  # and no pair of the test part
 
 
@@ -161,7 +161,7 @@ def test_a_rating_of_0_is_known_as_well(tmp_path, bookshop):
     done = call("fit", "--interactions", "ratings.csv", *columns, "-o", "zero.bitfm", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (ratings["rating"] == 0).any()
-    assert known_share(bitfm.open(tmp_path / "zero.bitfm"), ratings) == 1
+    assert known_share(bitfm.load(tmp_path / "zero.bitfm"), ratings) == 1
 
 
 def test_events_are_ranked_in_the_catalogue(tmp_path, bookshop):

@@ -33,7 +33,7 @@ def test_fit_tells_of_columns_accuracy_time_memory_and_size(model):
 
 
 def test_a_fitted_model_remembers_its_split(model, bookshop):
-    rec = bitfm.open(model.path)
+    rec = bitfm.load(model.path)
     table = Fingerprint.of(pl.read_csv(bookshop.folder / "ratings.csv"), "reader", "title")
     assert table.rows == 3000
     assert Split.remembered(rec.notes["split"]) == (Split(0.5, 1), table)
@@ -142,7 +142,7 @@ def test_the_command_line_wins_over_the_file_of_defaults(tmp_path, bookshop):
     done = call("fit", "--bits", 8, "--target", "rating", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["model"] == "default.bitfm"
-    rec = bitfm.open(tmp_path / "default.bitfm")
+    rec = bitfm.load(tmp_path / "default.bitfm")
     assert rec.model_.bits == 8
     assert rec.evaluate(pl.read_csv(bookshop.folder / "ratings.csv")).rmse is not None  # ratings, not events
 

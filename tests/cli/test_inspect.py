@@ -14,7 +14,7 @@ def test_everything_in_a_recommender_is_told(bookshop, model):
     done = call("inspect", "shop.bitfm", "--json", "--top", 2, cwd=bookshop.folder)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    rec = bitfm.open(model.path)
+    rec = bitfm.load(model.path)
     assert (found["users"], found["items"], found["bits"], found["format_version"]) == (120, 60, 16, 1)
     assert found["bytes"] == model.path.stat().st_size
     assert [field["field"] for field in found["fields"]] == rec.fields

@@ -16,7 +16,7 @@ def test_the_best_items_of_a_user_are_those_of_the_recommender(bookshop, model):
     done = call("recommend", "shop.bitfm", bookshop.reader, "-n", 3, "--json", cwd=bookshop.folder)
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["recommendations"]
-    expected = bitfm.open(model.path).recommend(bookshop.reader, 3)
+    expected = bitfm.load(model.path).recommend(bookshop.reader, 3)
     assert [row["item"] for row in rows] == expected["item"].to_list()
     assert [row["score"] for row in rows] == pytest.approx(expected["score"].to_list())
     assert [row["rank"] for row in rows] == [1, 2, 3]
@@ -26,7 +26,7 @@ def test_the_best_items_of_a_user_are_those_of_the_recommender(bookshop, model):
 def test_people_see_a_table(bookshop, model):
     done = call("recommend", "shop.bitfm", bookshop.reader, "-n", 3, cwd=bookshop.folder)
     assert bookshop.reader in done.stdout
-    assert bitfm.open(model.path).recommend(bookshop.reader, 1)["item"][0] in done.stdout
+    assert bitfm.load(model.path).recommend(bookshop.reader, 1)["item"][0] in done.stdout
 
 
 def test_a_context_changes_the_scores(bookshop, model):
@@ -97,7 +97,7 @@ def test_somebody_new_is_served_by_history_and_features(bookshop, model):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["recommendations"]
     history = [(books[0], 5.0), (books[1], 1.0), books[2]]
-    expected = bitfm.open(model.path).recommend_new(history, {"age_group": "25-34"}, 4)
+    expected = bitfm.load(model.path).recommend_new(history, {"age_group": "25-34"}, 4)
     assert [row["item"] for row in rows] == expected["item"].to_list()
     assert done.stderr == ""
     assert not {row["item"] for row in rows} & set(books[:3])
@@ -115,7 +115,7 @@ def test_similar_items(bookshop, model):
     done = call("similar", "shop.bitfm", bookshop.book, "-n", 3, "--json", cwd=bookshop.folder)
     found = json.loads(done.stdout)
     assert [row["item"] for row in found["similar"]] == (
-        bitfm.open(model.path).similar_items(bookshop.book, 3)["item"].to_list()
+        bitfm.load(model.path).similar_items(bookshop.book, 3)["item"].to_list()
     )
     assert bookshop.book in call("similar", "shop.bitfm", bookshop.book, cwd=bookshop.folder).stdout
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitfm import _core
-from bitfm.models._half import Rows
-from bitfm.retrieval import _vector_shelf
-from bitfm.retrieval._code_shelf import CodeShelf
-from bitfm.retrieval._shelf import Items
-from bitfm.retrieval._vector_shelf import VectorShelf
+from bitfm.parameters import TowerRows
+from bitfm.retrieval import _vector_segment
+from bitfm.retrieval._code_segment import CodeSegment
+from bitfm.retrieval._segment import Items
+from bitfm.retrieval._vector_segment import VectorSegment
 
 NOTHING = (None, None)
 SIZES = (0, 1, 63, 64, 65, 500)
@@ -54,12 +54,11 @@ def vector_items(vectors, biases):
 
 
 def code_rows(codes, gains, constants):
-    return Rows(constants, codes, gains, np.zeros((0, codes.shape[1] * 8), np.float32))
+    return TowerRows(constants, codes, gains, np.zeros((0, codes.shape[1] * 8), np.float32))
 
 
 def vector_rows(vectors, constants):
-    n, width = vectors.shape
-    return Rows(constants, np.zeros((0, width // 8), np.uint8), np.zeros(0, np.float32), vectors, np.zeros(n, bool))
+    return TowerRows.of_vectors(constants, vectors)
 
 
 def best(scores, n):
@@ -87,7 +86,7 @@ def test_codes_for_codes(isa, n_bytes, gains, biases):
     rng = np.random.default_rng(0)
     for size in SIZES:
         items = random_items(rng, size, n_bytes, gains, biases)
-        shelf = CodeShelf.of(items, 1.0)
+        segment = CodeSegment.of(items, 1.0)
         for n_queries in (1, 9):
             codes = random_codes(rng, n_queries, n_bytes)
             own_gains = SPREADS[gains](rng, n_queries).astype(np.float32)
@@ -96,7 +95,7 @@ def test_codes_for_codes(isa, n_bytes, gains, biases):
             dots = signs(codes) @ signs(items.codes).T
             scores = constants[:, None] + (items.biases.astype(float) + amounts * dots)
             for n in {0, min(10, size), size}:
-                found = shelf.search(shelf.alive, code_rows(codes, own_gains, constants), NOTHING, n, 1)
+                found = segment.search(segment.live, code_rows(codes, own_gains, constants), NOTHING, n, 1)
                 for got, expected in zip(found, best(scores, n), strict=True):
                     np.testing.assert_array_equal(got, expected)
 
@@ -109,14 +108,14 @@ def test_codes_for_vectors(isa, n_bytes, gains, biases):
     rng = np.random.default_rng(1)
     for size in SIZES:
         items = random_items(rng, size, n_bytes, gains, biases)
-        shelf = CodeShelf.of(items, 1.0)
+        segment = CodeSegment.of(items, 1.0)
         # Whole numbers, whose sums are exact in any order.
         vectors = rng.integers(-9, 10, (9, n_bytes * 8)).astype(np.float32)
         constants = rng.normal(size=9)
         dots = vectors.astype(float) @ signs(items.codes).T
         scores = constants[:, None] + (items.biases.astype(float) + items.gains.astype(float) * dots)
         for n in {min(10, size), size}:
-            found = shelf.search(shelf.alive, vector_rows(vectors, constants), NOTHING, n, 1)
+            found = segment.search(segment.live, vector_rows(vectors, constants), NOTHING, n, 1)
             for got, expected in zip(found, best(scores, n), strict=True):
                 np.testing.assert_array_equal(got, expected)
 
@@ -127,7 +126,7 @@ def test_codes_for_vectors(isa, n_bytes, gains, biases):
 @pytest.mark.parametrize("biases", SPREADS)
 def test_vectors_for_vectors(isa, width, rank, biases, monkeypatch):
     _core.use_isa(isa)
-    monkeypatch.setattr(_vector_shelf, "_LARGE", 65)  # treat smaller catalogues so, too
+    monkeypatch.setattr(_vector_segment, "_LARGE", 65)  # treat smaller catalogues so, too
     rng = np.random.default_rng(2)
     for size in SIZES:
         # Whole numbers again; of low rank, so that the scan leaves dimensions out; some vectors occur twice.
@@ -135,14 +134,14 @@ def test_vectors_for_vectors(isa, width, rank, biases, monkeypatch):
         vectors = (factors @ rng.integers(-2, 3, (min(rank, width), width))).astype(np.float32)
         vectors[size // 2 :] = vectors[: size - size // 2]
         items = vector_items(vectors, biases_of(rng, biases, size))
-        shelf = VectorShelf.of(items, 1.0)
+        segment = VectorSegment.of(items, 1.0)
         queries = rng.integers(-9, 10, (9, width)).astype(np.float32)
         queries[0] = 0
         constants = rng.normal(size=9)
         scores = constants[:, None] + (items.biases.astype(float) + queries.astype(float) @ vectors.T.astype(float))
         for n in {min(10, size), size}:
             for some in (slice(None), slice(0, 1), slice(5, 6)):  # a query that is alone is scanned for by half bytes
-                found = shelf.search(shelf.alive, vector_rows(queries[some], constants[some]), NOTHING, n, 1)
+                found = segment.search(segment.live, vector_rows(queries[some], constants[some]), NOTHING, n, 1)
                 for got, expected in zip(found, best(scores[some], n), strict=True):
                     np.testing.assert_array_equal(got, expected)
 
@@ -151,16 +150,16 @@ def test_vectors_for_vectors(isa, width, rank, biases, monkeypatch):
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1.0, 1e8, 1e18])
 def test_vectors_of_any_length(isa, scale, monkeypatch):
     _core.use_isa(isa)
-    monkeypatch.setattr(_vector_shelf, "_LARGE", 65)
+    monkeypatch.setattr(_vector_segment, "_LARGE", 65)
     rng = np.random.default_rng(3)
     lengths = 10.0 ** rng.uniform(-6, 6, 700) * scale
     vectors = (rng.normal(size=(700, 64)) * lengths[:, None]).astype(np.float32)
-    shelf = VectorShelf.of(vector_items(vectors, np.zeros(700, np.float32)), 1.0)
+    segment = VectorSegment.of(vector_items(vectors, np.zeros(700, np.float32)), 1.0)
     queries = (rng.normal(size=(20, 64)) / scale).astype(np.float32)
     expected = -np.sort(-(queries.astype(float) @ vectors.T.astype(float)), axis=1)[:, :30]
     for some in (slice(None), slice(7, 8)):
         rows = vector_rows(queries[some], np.zeros(len(queries[some])))
-        np.testing.assert_allclose(shelf.search(shelf.alive, rows, NOTHING, 30, 1)[1], expected[some], rtol=1e-6)
+        np.testing.assert_allclose(segment.search(segment.live, rows, NOTHING, 30, 1)[1], expected[some], rtol=1e-6)
 
 
 def test_large_catalogues_and_many_threads():
@@ -171,7 +170,7 @@ def test_large_catalogues_and_many_threads():
         rng.normal(1, 0.1, size).astype(np.float32),
         rng.normal(0, 4, size).astype(np.float32),
     )
-    shelf = CodeShelf.of(items, 5.0)
+    segment = CodeSegment.of(items, 5.0)
     codes, gains, constants = random_codes(rng, 70, 8), rng.normal(1, 0.1, 70).astype(np.float32), rng.normal(size=70)
     amounts = gains.astype(float)[:, None] * items.gains.astype(float)
     scores = constants[:, None] + (items.biases.astype(float) + amounts * (signs(codes) @ signs(items.codes).T))
@@ -179,7 +178,7 @@ def test_large_catalogues_and_many_threads():
     for n_threads in (1, 2, 5):
         for queries in (slice(None), slice(3, 4), slice(10, 22)):
             rows = code_rows(codes[queries], gains[queries], constants[queries])
-            found = shelf.search(shelf.alive, rows, NOTHING, 25, n_threads)
+            found = segment.search(segment.live, rows, NOTHING, 25, n_threads)
             for got, want in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(got, want[queries])
 
@@ -187,11 +186,11 @@ def test_large_catalogues_and_many_threads():
 def test_a_single_query_is_split_among_threads():
     rng = np.random.default_rng(5)
     size = 64 * 4096 * 3
-    shelf = CodeShelf.of(
+    segment = CodeSegment.of(
         code_items(random_codes(rng, size, 2), np.ones(size, np.float32), np.zeros(size, np.float32)), 1.0
     )
     rows = code_rows(random_codes(rng, 1, 2), np.ones(1, np.float32), np.zeros(1))
-    one, several = (shelf.search(shelf.alive, rows, NOTHING, 500, n_threads) for n_threads in (1, 3))
+    one, several = (segment.search(segment.live, rows, NOTHING, 500, n_threads) for n_threads in (1, 3))
     np.testing.assert_array_equal(one[0], several[0])
     np.testing.assert_array_equal(one[1], several[1])
     assert (np.diff(one[1]) <= 0).all()
@@ -211,10 +210,10 @@ def test_masks_and_exclusions(data):
     gains, biases = rng.integers(0, 3, size).astype(np.float32), rng.integers(-3, 4, size).astype(np.float32)
     constants = rng.integers(-2, 3, n_queries).astype(float)
     queries = rng.integers(-2, 3, (n_queries, n_bytes * 8)).astype(np.float32)
-    shelf = (
-        CodeShelf.of(code_items(codes, gains, biases), 1.0)
+    segment = (
+        CodeSegment.of(code_items(codes, gains, biases), 1.0)
         if by_code
-        else VectorShelf.of(vector_items((signs(codes) * gains[:, None]).astype(np.float32), biases), 1.0)
+        else VectorSegment.of(vector_items((signs(codes) * gains[:, None]).astype(np.float32), biases), 1.0)
     )
     allowed = np.flatnonzero(rng.random(size) < data.draw(st.sampled_from((0.0, 0.05, 0.5, 1.0))))
     seen = rng.random((n_queries, size)) < data.draw(st.sampled_from((0.0, 0.1, 0.9)))
@@ -222,8 +221,8 @@ def test_masks_and_exclusions(data):
     excluded = np.nonzero(seen)[1].astype(np.int32)
     n = data.draw(st.integers(0, size))
 
-    positions, scores = shelf.search(
-        shelf.mask(allowed), vector_rows(queries, constants), (start, excluded), n, data.draw(st.integers(1, 3))
+    positions, scores = segment.search(
+        segment.mask(allowed), vector_rows(queries, constants), (start, excluded), n, data.draw(st.integers(1, 3))
     )
     full = constants[:, None] + biases + (queries.astype(float) @ signs(codes).T) * gains
     full[seen] = -np.inf
@@ -242,11 +241,11 @@ def test_one_query_by_half_bytes(isa, seed, spread, tail):
     rng = np.random.default_rng(seed)
     vectors = (rng.standard_normal((1500, 16)) * np.exp(tail * rng.standard_normal((1500, 16)))).astype(np.float32)
     items = vector_items(vectors, (rng.standard_normal(1500) * spread).astype(np.float32))
-    before, _vector_shelf._LARGE = _vector_shelf._LARGE, 1
-    shelf = VectorShelf.of(items, 1.0)
-    _vector_shelf._LARGE = before
-    assert len(shelf.arrays["halves"])
+    before, _vector_segment._LARGE = _vector_segment._LARGE, 1
+    segment = VectorSegment.of(items, 1.0)
+    _vector_segment._LARGE = before
+    assert len(segment.arrays["halves"])
     query = rng.standard_normal((1, 16)).astype(np.float32)
     scores = items.biases.astype(float) + query.astype(float) @ vectors.T.astype(float)
-    _, found = shelf.search(shelf.alive, vector_rows(query, np.zeros(1)), NOTHING, 10, 1)
+    _, found = segment.search(segment.live, vector_rows(query, np.zeros(1)), NOTHING, 10, 1)
     np.testing.assert_allclose(found, best(scores, 10)[1], rtol=1e-5, atol=1e-5)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bitfm import _core
-from bitfm.retrieval._code_shelf import CodeShelf
-from bitfm.retrieval._vector_shelf import VectorShelf
+from bitfm.retrieval._code_segment import CodeSegment
+from bitfm.retrieval._vector_segment import VectorSegment
 from spoilt import each_spoilt
 
 N, BYTES, WIDTH, QUERIES = 70, 2, 16, 3
@@ -35,14 +35,16 @@ ONE_VECTOR = {"vectors": BY_VECTOR["vectors"][:1], "constants": np.zeros(1)}
 
 
 def code_arrays():
-    arrays = dict(zip(CodeShelf.names, _core.arrange_codes(**CODES, weight=1.0), strict=True))
+    arrays = dict(zip(CodeSegment.schema, _core.arrange_codes(**CODES, weight=1.0), strict=True))
     return arrays.pop("alive"), arrays
 
 
 def vector_arrays():
     arrays = dict(
         zip(
-            VectorShelf.names, (*_core.arrange_vectors(**VECTORS, weight=1.0, halve=True), VECTORS["turn"]), strict=True
+            VectorSegment.schema,
+            (*_core.arrange_vectors(**VECTORS, weight=1.0, halve=True), VECTORS["turn"]),
+            strict=True,
         )
     )
     arrays["vectors"] = arrays["vectors"].reshape(-1, WIDTH)

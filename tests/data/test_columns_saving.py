@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bitfm import modelfile
+from bitfm import persist
 from bitfm.data import Category, DateParts, Ignored, MultiCategory, Number, Text, Words, kind_of
 from bitfm.data.columns import restore_column
 from bitfm.errors import ModelFileError
@@ -40,8 +40,8 @@ FITTED = [
 def test_a_file_keeps_a_column(kind, values, tmp_path):
     values = pl.Series(values)
     column = kind.fit("a name", values)
-    modelfile.write(tmp_path / "column.bitfm", column.tensors(), {"column": json.dumps(column.state())})
-    contents = modelfile.read(tmp_path / "column.bitfm")
+    persist.write(tmp_path / "column.bitfm", column.tensors(), {"column": json.dumps(column.state())})
+    contents = persist.read(tmp_path / "column.bitfm")
     again = restore_column(json.loads(contents.metadata["column"]), contents.tensors)
     assert (again.name, again.kind, again.width, again.facts()) == ("a name", column.kind, column.width, column.facts())
     for feature in range(column.width):
@@ -110,7 +110,7 @@ def test_tensors_that_contradict_each_other_are_refused(kind, wrong, what):
 
 def test_words_that_occur_twice_are_refused():
     tensors = Text().fit("x", pl.Series(["gold dragon"])).tensors()
-    data, offsets = modelfile.pack_strings(["gold", "gold"])
+    data, offsets = persist.pack_strings(["gold", "gold"])
     with pytest.raises(ModelFileError, match="2 weights for 1 different words"):
         restore_column(Text().fit("x", pl.Series([""])).state(), tensors | {"bytes": data, "offsets": offsets})
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitfm import modelfile
+from bitfm import persist
 from bitfm.data import Vocabulary
 from bitfm.errors import ModelFileError
 
@@ -60,7 +60,7 @@ def test_it_is_a_dict(first, second, third, asked, through_a_file):
 def test_a_file_keeps_it(first, second):
     vocabulary = Vocabulary.of(series(first)).extended(series(second))
     tensors = vocabulary.tensors()
-    assert modelfile.unpack_strings(tensors["bytes"], tensors["offsets"]) == list(plain(first, second))
+    assert persist.unpack_strings(tensors["bytes"], tensors["offsets"]) == list(plain(first, second))
     again = reopened(vocabulary).tensors()
     assert tensors.keys() == again.keys()
     for name, tensor in tensors.items():
@@ -102,7 +102,7 @@ def test_more_strings_than_are_packed_at_once(monkeypatch):
     monkeypatch.setattr("bitfm.data._packed._AT_ONCE", 7)
     words = [f"wörd {i:03}" for i in range(50)]
     vocabulary = Vocabulary.of(series(words))
-    assert modelfile.unpack_strings(vocabulary.tensors()["bytes"], vocabulary.tensors()["offsets"]) == words
+    assert persist.unpack_strings(vocabulary.tensors()["bytes"], vocabulary.tensors()["offsets"]) == words
     assert reopened(vocabulary).take(np.arange(50)).to_list() == words
 
 

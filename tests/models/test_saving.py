@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import bitfm
-from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, ModelFileError, modelfile
+from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, ModelFileError, persist
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers out of a damaged file may overflow
 fuzz = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -46,7 +46,7 @@ def saved(model, shop, path, fitted):
     if repr(model) not in fitted:
         fitted[repr(model)] = model.fit(*shop)
     fitted[repr(model)].save(path)
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     return dict(contents.tensors), dict(contents.metadata)
 
 
@@ -199,7 +199,7 @@ def test_what_would_not_come_back_is_not_saved(shop, path):
 
 
 def refused(path, tensors, metadata, told=None):
-    modelfile.write(path, tensors, metadata)
+    persist.write(path, tensors, metadata)
     with pytest.raises(ModelFileError, match=told) as error:
         bitfm.load(path)
     assert str(path) in str(error.value)
@@ -383,7 +383,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
         (tmp_path / name).write_bytes(raw)
         with pytest.raises(ModelFileError):
             bitfm.load(tmp_path / name)
-    modelfile.write(tmp_path / "bare", {}, {})
+    persist.write(tmp_path / "bare", {}, {})
     for other in (tmp_path, tmp_path / "bare"):
         with pytest.raises(ModelFileError):
             bitfm.load(other)
@@ -481,11 +481,11 @@ def test_random_values_in_the_metadata_do_no_harm(small, survive, data):
 @fuzz
 @given(data=st.data())
 def test_random_numbers_in_the_tensors_do_no_harm(small, survive, path, data):
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     tensors = {name: np.array(array) for name, array in contents.tensors.items()}
     array = tensors[data.draw(st.sampled_from(sorted(tensors)))]
     wild = [np.nan, np.inf, -np.inf, 1e300, -1e300, 1e38, 5e-324, 0.0] if array.dtype.kind == "f" else [0, 255, 85]
     array.flat[data.draw(st.integers(0, array.size - 1))] = data.draw(st.sampled_from(wild))
     other = path.with_name("other.bitfm")
-    modelfile.write(other, tensors, contents.metadata)
+    persist.write(other, tensors, contents.metadata)
     survive(other.read_bytes(), small[1])

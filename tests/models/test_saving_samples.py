@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bitfm
-from bitfm import FM, ModelFileError, modelfile
+from bitfm import FM, ModelFileError, persist
 from bitfm.models._gibbs import side_by_side
 
 SAMPLES, RANK = 4, 3
@@ -33,7 +33,7 @@ def fitted(shop):
 @pytest.fixture
 def saved(fitted, path):
     fitted.save(path)
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     return dict(contents.tensors), dict(contents.metadata)
 
 
@@ -79,7 +79,7 @@ def test_draws_outlive_a_change_of_solver_until_the_next_fit(fitted, shop, path)
     np.testing.assert_array_equal(back.predict(X), fitted.predict(X))
     back.fit(X, y).save(path)
     assert not hasattr(bitfm.load(path), "samples_")
-    assert set(modelfile.read(path).tensors) == {"bias", "weights", "factors"}
+    assert set(persist.read(path).tensors) == {"bias", "weights", "factors"}
 
 
 def test_a_loaded_chain_goes_on(fitted, shop, path):
@@ -89,7 +89,7 @@ def test_a_loaded_chain_goes_on(fitted, shop, path):
 
 
 def refused(path, tensors, metadata, told):
-    modelfile.write(path, tensors, metadata)
+    persist.write(path, tensors, metadata)
     with pytest.raises(ModelFileError, match=told) as error:
         bitfm.load(path)
     assert str(path) in str(error.value)
@@ -125,7 +125,7 @@ def test_samples_must_agree_on_their_number(saved, path):
 
 def test_more_samples_than_can_be_scored_are_refused(path):
     FM(rank=1024, solver="gibbs", n_iter=1).fit(np.eye(2), [1.0, 2.0]).save(path)
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     many = {
         "sample_biases": np.zeros(1025),
         "sample_weights": np.zeros((1025, 2)),

@@ -12,7 +12,7 @@ from bitfm import Block, Blocks
 from bitfm.bench._generated import generated_codes
 from bitfm.bench._opening import generated
 from bitfm.data.feature_table import FeatureTable
-from bitfm.models._half import halves
+from bitfm.parameters import towers
 
 N = 200_000
 
@@ -38,7 +38,7 @@ def test_rows_of_another_precision_convert_nothing_of_the_model(model):
     item = Block([0], {"id": row[:, N // 2 :]})
     assert row.dtype != model.weights_.dtype
     assert most_bytes(lambda: model.predict(row)) < N
-    assert most_bytes(lambda: halves(model, None)[1].rows("items", item, 1)) < N
+    assert most_bytes(lambda: towers(model.parameters_)[1].rows("items", item, 1)) < N
 
 
 def test_an_explanation_needs_no_identity_of_all_ids(model):

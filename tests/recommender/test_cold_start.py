@@ -20,7 +20,7 @@ def test_nobody_gets_what_is_best_for_anybody(rec, shop):
     np.testing.assert_allclose(best["score"], np.sort(scores)[::-1], atol=1e-5)
     assert best["item"].to_list() == rec.recommend_new(n=150)["item"].to_list()
     assert best["item"].to_list() == rec.recommend(None, n=150)["item"].to_list()
-    by_weight = np.argsort(-rec._state.all_amounts("item").constants, kind="stable")
+    by_weight = np.argsort(-rec._state.all_rows("item").constants, kind="stable")
     assert best["item"].to_list() == rec._state.items.ids_of(by_weight).to_list()
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm import BitfmError, ModelFileError, Recommender, modelfile
+from bitfm import BitfmError, ModelFileError, Recommender, persist
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers out of a damaged file may overflow
 
@@ -56,7 +56,7 @@ def small():
 def contents(small, tmp_path_factory):
     path = tmp_path_factory.mktemp("damage") / "whole.bitfm"
     small.save(path)
-    read = modelfile.read(path)
+    read = persist.read(path)
     return {name: np.array(tensor) for name, tensor in read.tensors.items()}, dict(read.metadata)
 
 
@@ -87,9 +87,9 @@ def survives(tmp_path):
 
     def check(tensors, metadata, also=()):
         path.unlink(missing_ok=True)
-        modelfile.write(path, tensors, metadata)
+        persist.write(path, tensors, metadata)
         try:
-            use(bitfm.open(path))
+            use(bitfm.load(path))
         except (BitfmError, *also) as error:
             return error
         return None
@@ -175,9 +175,9 @@ def test_an_index_with_items_that_there_are_not_is_refused(contents, tmp_path):
     for value in (11, 2**31 - 1):
         wild = {name: np.full_like(t, value) for name, t in tensors.items() if name.endswith(".position")}
         assert wild
-        modelfile.write(path, tensors | wild, metadata)
+        persist.write(path, tensors | wild, metadata)
         with pytest.raises(ModelFileError, match="index"):
-            bitfm.open(path).recommend("nobody")
+            bitfm.load(path).recommend("nobody")
 
 
 def test_moments_that_are_no_squares_leave_an_id_without_a_code(contents, tmp_path):
@@ -185,8 +185,8 @@ def test_moments_that_are_no_squares_leave_an_id_without_a_code(contents, tmp_pa
     path = tmp_path / "damaged.bitfm"
     values = about(metadata)
     values["unseen"]["user"] = [4.0, 0.0]
-    modelfile.write(path, tensors | {"tables.opposite.user.unseen": -1e9 * np.eye(18)}, with_about(metadata, values))
-    damaged = bitfm.open(path)
+    persist.write(path, tensors | {"tables.opposite.user.unseen": -1e9 * np.eye(18)}, with_about(metadata, values))
+    damaged = bitfm.load(path)
     told, silent = damaged.recommend_new([("i1", 5)], n=5), damaged.recommend_new(["i1"], n=5)
     assert np.isfinite(told["score"].to_numpy()).all()
     np.testing.assert_array_equal(told["score"], silent["score"])
@@ -272,7 +272,7 @@ def test_every_truncation_is_refused(small, tmp_path):
         part.unlink(missing_ok=True)
         part.write_bytes(raw[:length])
         with pytest.raises(ModelFileError, match=r"part\.bitfm"):
-            bitfm.open(part)
+            bitfm.load(part)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -288,13 +288,13 @@ def test_random_bytes_in_the_file_do_no_harm(small, tmp_path, seed):
         damaged.unlink(missing_ok=True)
         damaged.write_bytes(raw)
         with contextlib.suppress(BitfmError, ValueError):
-            use(bitfm.open(damaged))
+            use(bitfm.load(damaged))
 
 
 def test_other_files_are_no_recommender(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("user,item\n1,2\n")
     with pytest.raises(ModelFileError, match=r"notes\.txt"):
-        bitfm.open(path)
+        bitfm.load(path)
     with pytest.raises(FileNotFoundError):
-        bitfm.open(tmp_path / "missing.bitfm")
+        bitfm.load(tmp_path / "missing.bitfm")

@@ -127,7 +127,7 @@ def test_settings_of_any_kind_come_back(tmp_path):
     table = {"user_id": ["a", "b"], "item_id": ["x", "y"], "rating": [1, 2]}
     rec = quick(bits=np.int64(8), verbose=True, history=1, random_state=np.int32(3)).fit(table)
     rec.save(tmp_path / "a.bitfm")
-    back = bitfm.open(tmp_path / "a.bitfm")
+    back = bitfm.load(tmp_path / "a.bitfm")
     assert (back.bits, back.verbose, back.history, back.random_state) == (8, 1, True, 3)
     rec.notes["rows"] = 5
     with pytest.raises(TypeError, match="notes must be texts"):

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from bitfm import Recommender, modelfile
+from bitfm import Recommender, persist
 
 
 def saved(rec, path):
     rec.save(path)
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     tensors = {name: np.array(tensor) for name, tensor in contents.tensors.items()}
     metadata = {name: json.loads(text) if text[:1] in "[{" else text for name, text in contents.metadata.items()}
     for settings in (metadata["settings"], metadata["recommender"]["settings"]):

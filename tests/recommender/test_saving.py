@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import bitfm
-from bitfm import ModelFileError, Recommender, modelfile
+from bitfm import ModelFileError, Recommender, persist
 from bitfm.errors import NewerModelFileError
 
 
@@ -42,13 +42,13 @@ def answers(rec, shop):
 def test_the_same_answers_come_back_bit_for_bit(rec, shop, path):
     rec.notes = {"source": "a generated shop"}
     rec.save(path)
-    opened = bitfm.open(path)
+    opened = bitfm.load(path)
     assert list(answers(opened, shop)) == list(answers(rec, shop))
 
 
 def test_it_can_be_changed_after_opening_as_before(rec, shop, path):
     rec.save(path)
-    opened = bitfm.open(path)
+    opened = bitfm.load(path)
     for one in (rec, opened):
         one.add_users({"reader": ["late"], "age_group": ["35-49"]})
         one.add_items({"book": [1], "genre": ["Horror"], "title": ["One"]})
@@ -57,14 +57,14 @@ def test_it_can_be_changed_after_opening_as_before(rec, shop, path):
     rec.save(path)
     opened.save(path.with_name("other.bitfm"))
     assert path.read_bytes() == path.with_name("other.bitfm").read_bytes()
-    again = bitfm.open(path)
+    again = bitfm.load(path)
     assert list(answers(again, shop)) == list(answers(rec, shop))
     assert again.recommend("late", n=200).equals(rec.recommend("late", n=200))
 
 
 def test_events_and_contexts_come_back(fitted_on_contexts, events, path):
     fitted_on_contexts.save(path)
-    opened = bitfm.open(path)
+    opened = bitfm.load(path)
     np.testing.assert_array_equal(opened.predict(events), fitted_on_contexts.predict(events))
     at = {"context": {"daytime": "evening"}}
     assert opened.recommend("p3", **at).equals(fitted_on_contexts.recommend("p3", **at))
@@ -78,7 +78,7 @@ def test_events_and_contexts_come_back(fitted_on_contexts, events, path):
 
 def test_an_opened_recommender_outlives_its_file(rec, shop, path):
     rec.save(path)
-    opened = bitfm.open(path)
+    opened = bitfm.load(path)
     opened.save(path)  # over the very file it is mapped from
     path.unlink()
     assert list(answers(opened, shop)) == list(answers(rec, shop))
@@ -86,7 +86,7 @@ def test_an_opened_recommender_outlives_its_file(rec, shop, path):
 
 def test_it_can_be_fitted_again(rec, shop, path):
     rec.save(path)
-    opened = bitfm.open(path).fit(**shop.tables)
+    opened = bitfm.load(path).fit(**shop.tables)
     np.testing.assert_array_equal(opened.model_.codes_, rec.model_.codes_)
 
 
@@ -100,7 +100,7 @@ def test_the_model_can_be_loaded_on_its_own(rec, shop, path):
 def test_a_bare_model_is_no_recommender(rec, path):
     rec.model_.save(path)
     with pytest.raises(ModelFileError, match=r"without a recommender.*bitfm\.load"):
-        bitfm.open(path)
+        bitfm.load(path)
 
 
 def test_nothing_is_saved_before_a_fit(path):
@@ -120,19 +120,19 @@ def test_a_newer_file_is_told_apart(rec, path):
     path.unlink()
     path.write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + length :])
     with pytest.raises(NewerModelFileError, match="newer"):
-        bitfm.open(path)
+        bitfm.load(path)
 
 
 def test_opening_does_not_read_the_large_tables(rec, shop, path):
     """Wild content is found when it is used, not before: so it was not read before."""
     rec.save(path)
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     tensors = dict(contents.tensors)
     for name in ("tables.log.indices", "tables.user.table.0.indices"):
         tensors[name] = np.full_like(tensors[name], 2**31 - 1)
     other = path.with_name("other.bitfm")
-    modelfile.write(other, tensors, contents.metadata)
-    opened = bitfm.open(other)
+    persist.write(other, tensors, contents.metadata)
+    opened = bitfm.load(other)
     with pytest.raises(ModelFileError, match="damaged"):
         opened.recommend(shop.readers["reader"][0])
 
@@ -143,18 +143,18 @@ def test_opening_touches_a_small_part_of_the_file(rec, shop, path):
     n = 300_000
     rng = np.random.default_rng(0)
     rec.save(path)
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     tensors, entries = dict(contents.tensors), 20 * n
     tensors["tables.log.indices"] = np.concatenate(
         [tensors["tables.log.indices"], rng.integers(150, size=entries).astype(np.int32)]
     )
     tensors["tables.log.values"] = np.concatenate([tensors["tables.log.values"], np.ones(entries, np.float32)])
     other = path.with_name("large.bitfm")
-    modelfile.write(other, tensors, contents.metadata)
+    persist.write(other, tensors, contents.metadata)
     child = run_python(
         """
         import sys, bitfm
-        bitfm.open(sys.argv[1]).recommend(sys.argv[2])
+        bitfm.load(sys.argv[1]).recommend(sys.argv[2])
         text = open("/proc/self/smaps").read().split(sys.argv[1], 1)[1]
         print(next(line for line in text.splitlines() if line.startswith("Rss:")).split()[1])
         """,
@@ -184,7 +184,7 @@ def test_a_full_disk_leaves_the_old_file(rec, shop, path):
         import resource, sys
         import bitfm
 
-        rec = bitfm.open(sys.argv[1]).add_users({"reader": ["late"]})
+        rec = bitfm.load(sys.argv[1]).add_users({"reader": ["late"]})
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
         try:
             rec.save(sys.argv[1])
@@ -210,8 +210,8 @@ def test_a_process_killed_while_saving_leaves_a_whole_file(rec, shop, path):
         import os, sys
         import bitfm
 
-        a = bitfm.open(sys.argv[1])
-        b = bitfm.open(sys.argv[2])
+        a = bitfm.load(sys.argv[1])
+        b = bitfm.load(sys.argv[2])
         print("ready", flush=True)
         while True:
             pid = os.fork()
@@ -234,7 +234,7 @@ def test_a_process_killed_while_saving_leaves_a_whole_file(rec, shop, path):
             while _alive(victim):
                 time.sleep(0.001)
             assert path.read_bytes() in whole
-            assert bitfm.open(path).n_items == 150
+            assert bitfm.load(path).n_items == 150
     finally:
         child.kill()
         child.wait()
@@ -265,7 +265,7 @@ def test_a_save_during_changes_is_of_one_state(rec, path):
     thread.start()
     while thread.is_alive():
         rec.save(path)
-        opened = bitfm.open(path)
+        opened = bitfm.load(path)
         added = opened.n_users - 300
         assert opened.n_items == 150 + added
         assert opened.recommend("nobody", n=400).height == opened.n_items
@@ -277,4 +277,4 @@ def test_a_frame_of_another_library_comes_back_as_such(shop, path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"user_id": [1, 2, 2], "item_id": [5, 5, 6], "rating": [1.0, 2.0, 3.0]})
     Recommender(bits=8, n_jobs=1).fit(frame).save(path)
-    assert isinstance(bitfm.open(path).recommend(1), pd.DataFrame)
+    assert isinstance(bitfm.load(path).recommend(1), pd.DataFrame)

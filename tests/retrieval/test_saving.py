@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bitfm import Block, Blocks, DiscreteFM, ModelFileError, load, modelfile
+from bitfm import Block, Blocks, DiscreteFM, ModelFileError, load, persist
 from problems import random_blocks
 
 
@@ -55,8 +55,8 @@ def test_codes_come_back_by_memory_map(ids, tmp_path):
     opened = load(tmp_path / "m.bitfm").index()
     assert_same(opened, index)
     assert len(opened) == len(index) == 150
-    for shelf in opened._shelves:
-        assert all(isinstance(base_of(array), mmap.mmap) for array in shelf.arrays.values())
+    for segment in opened._segments:
+        assert all(isinstance(base_of(array), mmap.mmap) for array in segment.arrays.values())
 
 
 @pytest.mark.parametrize("mode", ["exact", "codes"])
@@ -131,12 +131,12 @@ def test_which_index_a_model_has(ids, rich, tmp_path):
 
 
 def rewritten(path, change):
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     tensors, metadata = dict(contents.tensors), dict(contents.metadata)
     for reserved in ("format", "version"):
         metadata.pop(reserved, None)
     change(tensors, metadata)
-    modelfile.write(path.with_suffix(".bad"), tensors, metadata)
+    persist.write(path.with_suffix(".bad"), tensors, metadata)
     return path.with_suffix(".bad")
 
 
@@ -146,12 +146,12 @@ def rewritten(path, change):
         (lambda t, m: t.pop("index.0.gain"), "lacks the tensor 'index.0.gain'"),
         (lambda t, m: t.update({"index.0.more": np.zeros(3)}), "index.0.more"),
         (lambda t, m: t.update({"index.0.gain": t["index.0.gain"][:-1]}), "expected float32"),
-        (lambda t, m: t.update({"index.0.alive": t["index.0.alive"][:-1]}), "expected"),
-        (lambda t, m: t.update({"index.0.alive": t["index.0.alive"].astype(np.int64)}), "expected uint64"),
+        (lambda t, m: t.update({"index.0.live": t["index.0.live"][:-1]}), "expected"),
+        (lambda t, m: t.update({"index.0.live": t["index.0.live"].astype(np.int64)}), "expected uint64"),
         (lambda t, m: t.update({"index.0.codes": t["index.0.codes"].reshape(-1)}), "expected uint8"),
         (lambda t, m: m.pop("index"), "lacks the entry 'index'"),
         (lambda t, m: m.update(index="[]"), "wrong kind"),
-        (lambda t, m: m.update(index=m["index"].replace("shelves", "boards")), "malformed entry 'shelves'"),
+        (lambda t, m: m.update(index=m["index"].replace("segments", "boards")), "malformed entry 'segments'"),
         (lambda t, m: m.update(index=m["index"].replace("row_codes", "codes")), "malformed entry 'row_codes'"),
         (lambda t, m: m.update(index=m["index"].replace("[64, 50]", "[64]")), r"row codes of \[64\]"),
         (lambda t, m: m.update(index=m["index"].replace("[64, 50]", "[63, 50]")), r"row codes of \[63, 50\]"),

@@ -74,7 +74,7 @@ def _enough_candidates(index: Index, users: npt.NDArray[Any], best: npt.NDArray[
     """Have row codes find nearly all, and return how many candidates that takes and what they find."""
 
     def reached(candidates: int) -> float:
-        index._shelves = tuple(replace(shelf, rescore=candidates) for shelf in index._shelves)  # type: ignore[call-arg]
+        index._segments = tuple(replace(shelf, rescore=candidates) for shelf in index.segments)  # type: ignore[call-arg]
         return recall(best, index.search(users, _TOP)[0])
 
     candidates = lowest(lambda value: reached(value) >= _RECALL, _MOST_CANDIDATES)

@@ -25,7 +25,7 @@ def bandwidth(say: Callable[[str], None], *, n_items: int = 10_000_000) -> Itera
     model.codes_ = rng.integers(256, size=model.codes_.shape, dtype=np.uint8)
     model.gains_, model.weights_ = np.ones_like(model.gains_), np.zeros_like(model.weights_)
     index = model.index()
-    arrays = [index._shelves[0].arrays[name] for name in _READ]
+    arrays = [index.segments[0].arrays[name] for name in _READ]
     size = sum(array.nbytes for array in arrays)
     plain = [array.reshape(-1).view(np.int64 if array.nbytes % 8 == 0 else array.dtype) for array in arrays]
     each = [np.array([user]) for user in range(_QUERIES)]

@@ -29,7 +29,7 @@ def users_as_vectors(index: Index, users: Any) -> Reals:
 
 def items_as_vectors(index: Index) -> Reals:
     """Return the items of an index that was built at once of items with features."""
-    held = index._shelves[0].items()
+    held = index.segments[0].items()
     return np.hstack([held.vectors, held.biases[:, None]])[np.argsort(held.positions)]
 
 

@@ -15,7 +15,7 @@ from bitfm.bench._contest import OURS, contest
 from bitfm.bench._measure import Row
 from bitfm.core import unpack_codes
 from bitfm.data.blocks import Block, Blocks
-from bitfm.models._pairs import records_of
+from bitfm.retrieval import records_of
 
 __all__ = ["FEATURES", "run"]
 

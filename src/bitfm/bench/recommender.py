@@ -164,7 +164,7 @@ def _settings_of(teacher: FM | None) -> dict[str, Any]:
 
 def _solving_time(recommender: Recommender, side: str) -> float:
     """Return the time to solve for one code, from the interactions in the log: the median of 200."""
-    state = recommender._fitted()
+    state = recommender.state
     numbers = np.flatnonzero(np.diff(state.log.side(side).indptr))[:200]
     nothing = Log(FeatureTable.empty(len(state.users), len(state.items)))
     times = []
@@ -181,7 +181,7 @@ def _implicit(recommender: Recommender, test: pl.DataFrame, seed: int) -> Row:
     import scipy.sparse as sp
     from threadpoolctl import threadpool_limits
 
-    state = recommender._fitted()
+    state = recommender.state
     users, items = (test[c].cast(str) for c in ("user_id", "item_id"))
     numbers = state.items.ids.numbers(items).astype(np.int64)
     numbers[numbers < 0] = len(state.items) + np.arange(int((numbers < 0).sum()))  # not known, so missed

@@ -94,19 +94,19 @@ def need_writable(path: Path) -> None:
 
 def unknown_users(rec: Recommender, ids: Sequence[str]) -> list[str]:
     """Return those of some users of whom the recommender knows nothing."""
-    numbers = rec._fitted().users.numbers_of(ids)
+    numbers = rec.state.users.numbers_of(ids)
     return [user for user, number in zip(ids, numbers.tolist(), strict=True) if number < 0]
 
 
 def unknown_items(rec: Recommender, ids: Sequence[str]) -> list[str]:
     """Return those of some items that the recommender does not know."""
-    numbers = rec._fitted().items.numbers_of(ids)
+    numbers = rec.state.items.numbers_of(ids)
     return [item for item, number in zip(ids, numbers.tolist(), strict=True) if number < 0]
 
 
 def stored_ids(rec: Recommender, side: str, ids: Sequence[str]) -> dict[str, Any]:
     """Return ids as they were at the fit, such as whole numbers, by what was typed; what is not known stays."""
-    known = rec._fitted().side(side)
+    known = rec.state.side(side)
     numbers = known.numbers_of(ids)
     stored = known.ids_of(numbers[numbers >= 0]).to_list()
     return {typed: typed for typed in ids} | {str(one): one for one in stored}
@@ -114,7 +114,7 @@ def stored_ids(rec: Recommender, side: str, ids: Sequence[str]) -> dict[str, Any
 
 def roles_of(rec: Recommender, interactions: pl.DataFrame) -> Roles:
     """Return which columns of some interactions are what: as at the fit, but times may be left out."""
-    state = rec._fitted()
+    state = rec.state
     return Roles(
         state.users.id_column,
         state.items.id_column,
@@ -130,7 +130,7 @@ def known_share(rec: Recommender, interactions: pl.DataFrame) -> float:
 
     from bitfm.data.tables import ids_of, need_columns, need_rows
 
-    state = rec._fitted()
+    state = rec.state
     columns = state.users.id_column, state.items.id_column
     need_columns("interactions", interactions, columns)
     need_rows("interactions", interactions)

@@ -55,7 +55,7 @@ def evaluate(
     path = model_alone(model)
     import bitfm
 
-    rec = bitfm.open(path)
+    rec = bitfm.load(path)
     table = read_named(interactions, columns, separator)
     roles = roles_of(rec, table)
     roles.need_measurable(table)

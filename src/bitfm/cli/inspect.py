@@ -34,10 +34,10 @@ def inspect(
     """
     path = model_alone(model)
     import bitfm
-    from bitfm import modelfile
+    from bitfm import persist
 
-    contents = modelfile.read(path)
-    rec = bitfm.open(path) if "recommender" in contents.metadata else None
+    contents = persist.read(path)
+    rec = bitfm.load(path) if "recommender" in contents.metadata else None
     fitted: Any = bitfm.load(path) if rec is None else rec.model_
     facts = _facts(path, fitted, rec)
     columns = [] if rec is None else rows_of(rec.describe())
@@ -60,7 +60,7 @@ def _words(largest: list[dict[str, Any]]) -> str:
 
 
 def _facts(path: Path, fitted: Any, rec: Recommender | None) -> dict[str, Any]:
-    from bitfm.modelfile import FORMAT_VERSION
+    from bitfm.persist import FORMAT_VERSION
 
     facts: dict[str, Any] = {
         "file": str(path),
@@ -75,7 +75,7 @@ def _facts(path: Path, fitted: Any, rec: Recommender | None) -> dict[str, Any]:
     facts["bias"] = fitted.bias_
     if rec is not None:
         facts |= {"users": rec.n_users, "items": rec.n_items}
-        target = rec._fitted().target
+        target = rec.state.target
         facts["target"] = "none: events" if target is None else target
         facts["notes"] = dict(rec.notes)
     return facts
@@ -108,9 +108,7 @@ def _label(rec: Recommender | None, field: FieldSpan, feature: int) -> str:
     """Return a feature's name; of a plain model, its number."""
     if rec is None:
         return str(feature)
-    from bitfm.recommender._query import FeatureNames
-
-    return FeatureNames(rec._fitted())(field, feature).partition(": ")[2]
+    return rec.feature_name(f"{field.block}.{field.name}", feature)
 
 
 def _sizes(contents: Any) -> dict[str, int]:

@@ -64,7 +64,7 @@ def recommend(
         raise typer.BadParameter("name users, or give --history or --feature of somebody new", param_hint="USER")
     import bitfm
 
-    rec = bitfm.open(path)
+    rec = bitfm.load(path)
     if is_new:
         past = _rated(rec, [text.strip() for text in (history or "").split(",") if text.strip()])
         frame = rec.recommend_new(past, pairs_of("--feature", feature) or None, n, context=moment)
@@ -102,7 +102,7 @@ def similar(
     (item_id,) = _exactly(rest, "ITEM")
     import bitfm
 
-    rec = bitfm.open(path)
+    rec = bitfm.load(path)
     rows = rows_of(rec.similar_items(item_id, n))
     if as_json:
         print_json({"model": str(path), "item": stored_ids(rec, "item", [item_id])[item_id], "similar": rows})
@@ -128,7 +128,7 @@ def explain(
     user_id, item_id = _exactly(rest, "USER", "ITEM")
     import bitfm
 
-    rec = bitfm.open(path)
+    rec = bitfm.load(path)
     found = rec.explain(user_id, item_id, context=pairs_of("--context", context) or None)
     _remark("user", unknown_users(rec, [user_id]), "explained without the user")
     if as_json:

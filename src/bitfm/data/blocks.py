@@ -79,6 +79,9 @@ class Block:
             raise ValueError(f"Block: all fields must have the same number of rows, got {sizes}.")
         self.n_rows: int = next(iter(sizes.values()))
         self.rows: npt.NDArray[np.int32] = check_rows("Block: rows", rows, self.n_rows)
+        if not self.rows.flags.owndata or (self.rows is rows and self.rows.flags.writeable):
+            self.rows = self.rows.copy()  # the core relies on them, and the caller may change its own
+        self.rows.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -92,6 +95,7 @@ class Block:
         """Return the same tables with a selection of the interactions."""
         block = Block.__new__(Block)
         block.rows, block.n_rows, block.tables = self.rows[index], self.n_rows, self.tables
+        block.rows.flags.writeable = False
         if self._rows_are_interactions():  # a plain matrix: keep only the rows that are left
             block.tables = {name: table.take(block.rows) for name, table in self.tables.items()}
             block.n_rows = len(block.rows)

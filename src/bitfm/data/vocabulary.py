@@ -136,7 +136,7 @@ class Vocabulary:
         Returns
         -------
         dict
-            ``bytes`` (uint8) and ``offsets`` (int64), as `bitfm.modelfile.pack_strings` makes them, and ``sorted``
+            ``bytes`` (uint8) and ``offsets`` (int64), as `bitfm.persist.pack_strings` makes them, and ``sorted``
             (int64, a single number): how many of the first strings are sorted.
         """
         packed = self._ordered.followed_by(self._added)

@@ -26,8 +26,8 @@ _MARKERS = ("o", "^")
 
 def book_map(recommender: Recommender, shop: Shop) -> npt.NDArray[np.float64]:
     """Return two coordinates a book of the table: the first two principal directions of the books' vectors."""
-    state = recommender._fitted()
-    vectors = state.all_amounts("item").vectors[state.items.numbers_of(shop.books[ITEM].to_list())]
+    state = recommender.state
+    vectors = state.all_rows("item").vectors[state.items.numbers_of(shop.books[ITEM].to_list())]
     centred = vectors - vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     return np.asarray(centred @ directions[:2].T, np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bitfm.models import Explanation
+from bitfm.parameters import Explanation
 
 __all__ = ["reasons"]
 

@@ -1,6 +1,5 @@
 """The models."""
 
-from bitfm.models._explain import Explanation, FeatureShare, PairShare
 from bitfm.models._gibbs import Samples
 from bitfm.models._progress import Callback, Iteration
 from bitfm.models.bias import BiasModel
@@ -29,10 +28,7 @@ __all__ = [
     "Callback",
     "CollaborativeHashing",
     "DiscreteFM",
-    "Explanation",
-    "FeatureShare",
     "Iteration",
-    "PairShare",
     "Popularity",
     "RandomProjection",
     "RandomScores",

@@ -5,28 +5,40 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, cast
+from dataclasses import asdict, fields
+from typing import Any, ClassVar, Self, cast
+from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from bitfm import persist
 from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
 from bitfm.data.feature_table import FeatureTable
-from bitfm.validation import check_real
+from bitfm.errors import ModelFileError
+from bitfm.models._progress import Iteration
+from bitfm.models._settings import plain_settings, settings_of
+from bitfm.parameters import FactorParameters, ModelRecord, Parameters, pack_model
+from bitfm.persist import Tensors
+from bitfm.validation import check_real, thread_count
 
 __all__ = ["FeatureModel", "Floats", "check_finite", "counted", "per_field"]
 
 Floats = npt.NDArray[Any]
+_parameters: WeakKeyDictionary[FeatureModel, Parameters] = WeakKeyDictionary()  # predicting leaves a model as it was
 
 
 class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A model of ratings by features: bias + Σ w x, and pair terms where the model has them."""
 
+    unsaved: ClassVar[tuple[str, ...]] = ()  # settings that a file does not keep: the fitted model has no need of them
     n_features_in_: int
+    n_iter_: int
+    fit_log_: list[Iteration]
     fields_: tuple[FieldSpan, ...]
     bias_: float
     weights_: Floats
@@ -55,9 +67,40 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
         """
-        from bitfm.models._saving import save_model
+        persist.write(path, *pack_model(self.record(), self.parameters_))
 
-        save_model(self, Path(path))
+    def record(self) -> ModelRecord:
+        """Return what a file keeps of the model beside its parameters."""
+        check_is_fitted(self)
+        log = [{k: v for k, v in asdict(item).items() if k != "seconds"} for item in getattr(self, "fit_log_", [])]
+        layout, extra = self._kept()
+        return ModelRecord(type(self).__name__, plain_settings(self), log, layout, extra)
+
+    @classmethod
+    def from_record(cls, record: ModelRecord, parameters: Parameters) -> Self:
+        """Return the fitted model of what a file keeps."""
+        model = cls(**settings_of(cls, record.settings))
+        model.fields_, model.n_features_in_ = parameters.fields, parameters.n_features
+        model.bias_, model.weights_ = parameters.bias, parameters.weights
+        try:
+            nan = float("nan")
+            filled = [{k: nan if v is None else v for k, v in item.items()} for item in record.fit_log]
+            items = [msgspec.convert(item, Iteration) for item in filled]
+            thread_count(getattr(model, "n_jobs", None))
+        except (msgspec.ValidationError, ValueError) as error:
+            raise ModelFileError(f"has a malformed fit_log or n_jobs ({error})") from None
+        model.fit_log_, model.n_iter_ = items, len(items)
+        model._restore(parameters, record.extra)
+        return model
+
+    def _kept(self) -> tuple[str, Tensors]:
+        """Return the layout of the parameters in a file, and tensors beside them."""
+        return "linear", {}
+
+    def _restore(self, parameters: Any, extra: Tensors) -> None:
+        """Set what else a fit sets, from what a file keeps; refuse parameters of another kind."""
+        if not isinstance(parameters, FactorParameters) or parameters.factors.shape[1]:
+            raise ModelFileError(f"has parameters that a {type(self).__name__} does not have")
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Score interactions.
@@ -75,10 +118,21 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         blocks = self._prediction_blocks(X)
         if len(blocks) == 0:
             return np.zeros(0)
-        return np.asarray(self._score(blocks.design(), blocks.dtype), np.float64)
+        threads = thread_count(getattr(self, "n_jobs", None))
+        return np.asarray(self.parameters_.scores(blocks.design(), threads), np.float64)
 
-    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
-        raise NotImplementedError
+    @property
+    def parameters_(self) -> Parameters:
+        """What the fit yielded, as one frozen value: all that an index, an explanation or a file needs of a model."""
+        check_is_fitted(self)
+        made, kept = self._parameters(), _parameters.get(self)
+        if kept is None or any(getattr(made, field.name) is not getattr(kept, field.name) for field in fields(made)):
+            kept = _parameters[self] = made
+        return kept
+
+    def _parameters(self) -> Parameters:
+        nothing = np.zeros((len(self.weights_), 0), np.float32)
+        return FactorParameters(self.fields_, self.bias_, self.weights_, nothing, "all")
 
     def _training_data(
         self, X: Any, y: Any, sample_weight: Any, fields: FieldSizes | None, *, reset: bool = True

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm import _core
-from bitfm.core import as_reals, nearest_delegate, unpack_codes
+from bitfm import persist
+from bitfm.core import nearest_delegate
 from bitfm.data.blocks import Blocks
+from bitfm.errors import ModelFileError
 from bitfm.models._base import FeatureModel, Floats
-from bitfm.models._explain import Explanation, explain_row
-from bitfm.models._half import pair_blocks
-from bitfm.models._pairs import pair_scorer
 from bitfm.models._progress import Iteration
 from bitfm.models.fm import FM
+from bitfm.parameters import CodeParameters, Explanation, ModelRecord, explain, pack_model
+from bitfm.persist import Tensors
+from bitfm.retrieval import Index, pack_index, score_pairs
 from bitfm.validation import thread_count
-
-if TYPE_CHECKING:
-    from bitfm.retrieval import Index
 
 __all__ = ["CodeModel", "in_single_precision"]
 
@@ -84,14 +81,7 @@ class CodeModel(FeatureModel):
         blocks = self._prediction_blocks(x)
         if len(blocks) != 1:
             raise ValueError(f"explain takes one interaction, got {len(blocks)}; pass X[i].")
-        return explain_row(
-            blocks.to_csr(),
-            self.fields_,
-            self.bias_,
-            self.weights_,
-            self._factors_of,
-            self.pairs_ == "across",
-        )
+        return explain(self.parameters_, blocks)
 
     def index(
         self,
@@ -135,12 +125,10 @@ class CodeModel(FeatureModel):
         >>> positions.shape
         (1, 3)
         """
-        from bitfm.retrieval import Index
-
         check_is_fitted(self)
         if items is None and self._saved_index is not None and block in (None, self._saved_index.block):
             return self._saved_index
-        return Index(self, items, block, mode=mode, bits=bits, rescore=rescore)
+        return Index(self.parameters_, items, block, mode=mode, bits=bits, rescore=rescore)
 
     def save(self, path: str | os.PathLike[str], *, index: Index | None = None) -> None:
         """Write the fitted model to a file; see `bitfm.load`.
@@ -153,9 +141,13 @@ class CodeModel(FeatureModel):
         index : Index, optional
             An index of this model to keep in the file: ``bitfm.load(path).index()`` opens it by memory map.
         """
-        from bitfm.models._saving import save_model
-
-        save_model(self, Path(path), index)
+        tensors, metadata = pack_model(self.record(), self.parameters_)
+        if index is not None:
+            if not isinstance(index.parameters, CodeParameters) or index.parameters.codes is not self.codes_:
+                raise ValueError("save: the index is of another model, or of another fit; make one with index().")
+            more, about = pack_index(index)
+            tensors, metadata = tensors | more, metadata | about
+        persist.write(path, tensors, metadata)
 
     def predict_pairs(self, users: Any, items: Any, *, block: str | None = None) -> npt.NDArray[np.float64]:
         """Score pairs of users and items, each given on its own, straight from their features.
@@ -188,30 +180,45 @@ class CodeModel(FeatureModel):
         True
         """
         check_is_fitted(self)
-        blocks = pair_blocks(self, users, items, block)
-        cross = self.pairs_ == "across"
-        return pair_scorer(self).score(blocks, self.bias_, cross, thread_count(self.n_jobs))
+        return score_pairs(self.parameters_, users, items, block, n_threads=thread_count(self.n_jobs))
 
     def to_float(self) -> FM:
         """Return an `FM` with the same predictions: its factors are gain × code."""
         check_is_fitted(self)
         fm = FM(rank=self.bits, pairs=self.pairs_, n_jobs=self.n_jobs)
-        fm.factors_ = self._factors_of(np.arange(len(self.codes_)))
+        fm.factors_ = self.parameters_.vectors(np.arange(len(self.codes_)))
         fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
         fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
         fm.fit_log_, fm.n_iter_ = [], 0
         return fm
 
-    def _factors_of(self, features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        factors = unpack_codes(np.asarray(self.codes_[features]))
-        factors *= np.asarray(self.gains_[features])[:, None]
-        return factors
+    def _kept(self) -> tuple[str, Tensors]:
+        if self.codes_.shape[1] * 8 != self.bits:
+            raise ValueError(
+                f"save: bits is {self.bits!r}, but the model was fitted with {self.codes_.shape[1] * 8}; set it back "
+                "or fit again."
+            )
+        return "codes", {}
 
-    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
-        cross, threads = self.pairs_ == "across", thread_count(self.n_jobs)
-        return _core.predict_codes(
-            design, self.bias_, as_reals(self.weights_), self.codes_, self.gains_, cross, threads
-        )
+    def _restore(self, parameters: Any, extra: Tensors) -> None:
+        if not isinstance(parameters, CodeParameters) or parameters.bits != self.bits:
+            raise ModelFileError(f"has parameters that a {type(self).__name__} of {self.bits} bits does not have")
+        self.codes_, self.gains_, self.pairs_ = parameters.codes, parameters.gains, parameters.pairs
+
+    @classmethod
+    def from_record(cls, record: ModelRecord, parameters: Any, index: Index | None = None) -> Self:
+        """Return the fitted model of what a file keeps, and the index that was saved beside it."""
+        model = super().from_record(record, parameters)
+        model._saved_index = index
+        return model
+
+    @property
+    def parameters_(self) -> CodeParameters:
+        """What the fit yielded, as one frozen value."""
+        return cast(CodeParameters, super().parameters_)
+
+    def _parameters(self) -> CodeParameters:
+        return CodeParameters(self.fields_, self.bias_, self.weights_, self.codes_, self.gains_, self.pairs_)
 
     def _crosses(self) -> bool:
         return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from bitfm.core import make_trainer
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._base import check_finite
-from bitfm.models._linear import LinearModel
+from bitfm.models._base import FeatureModel, check_finite
 from bitfm.models._one_hot import split_one_hot
 from bitfm.models._progress import Callback, Iteration, Progress
 from bitfm.validation import check_integer, check_real, thread_count
@@ -17,7 +17,7 @@ from bitfm.validation import check_integer, check_real, thread_count
 __all__ = ["BiasModel"]
 
 
-class BiasModel(LinearModel):
+class BiasModel(FeatureModel):
     """Ratings from a global bias and one weight a feature: w0 + Σ w x, by ridge regression.
 
     Parameters
@@ -53,7 +53,7 @@ class BiasModel(LinearModel):
 
     def __init__(
         self,
-        regularization: Any = 3.0,
+        regularization: float | Mapping[str, float] = 3.0,
         *,
         max_iter: int = 100,
         tol: float = 1e-7,

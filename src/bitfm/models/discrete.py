@@ -105,6 +105,8 @@ class DiscreteFM(CodeModel):
     (3,)
     """
 
+    unsaved = ("teacher",)
+
     def __init__(
         self,
         bits: int = 64,

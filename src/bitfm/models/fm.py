@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,14 +12,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.errors import ModelFileError
 from bitfm.models._base import FeatureModel, Floats, counted
 from bitfm.models._descent import FMSettings, descend
-from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
+from bitfm.models._gibbs import (
+    MOST_NUMBERS,
+    Samples,
+    Schedule,
+    by_feature,
+    draw_samples,
+    from_features,
+    last_draws,
+    side_by_side,
+)
 from bitfm.models._one_hot import split_one_hot
 from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.parameters import FactorParameters
+from bitfm.persist import Tensors
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
 
 __all__ = ["FM"]
@@ -125,8 +137,8 @@ class FM(FeatureModel):
         n_samples: int = 64,
         thin: int = 2,
         n_chains: int = 4,
-        regularization: Any = None,
-        linear_regularization: Any = None,
+        regularization: float | Mapping[str, float] | None = None,
+        linear_regularization: float | Mapping[str, float] | None = None,
         init_scale: float = 0.1,
         learning_rate: float = 0.01,
         pairs: str = "all",
@@ -339,23 +351,40 @@ class FM(FeatureModel):
         mean, squares = np.zeros(len(blocks)), np.zeros(len(blocks))
         for n, (bias, weights, factors, _) in enumerate(zip(*self.samples_, strict=True), start=1):
             if design is not None:
-                shift = self._score_by(design, blocks.dtype, bias, weights, np.ascontiguousarray(factors)) - mean
+                draw = FactorParameters(self.fields_, bias, weights, np.ascontiguousarray(factors), self.pairs)
+                shift = draw.scores(design, thread_count(self.n_jobs)) - mean
                 mean += shift / n
                 squares += shift * shift * ((n - 1) / n)
         return mean, np.sqrt(squares / n + float(np.mean(1 / self.samples_.noise_precisions)))
 
-    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
+    def _kept(self) -> tuple[str, Tensors]:
+        if self.factors_.shape[1] != self.rank:
+            raise ValueError(
+                f"save: rank is {self.rank!r}, but the model was fitted with {self.factors_.shape[1]}; set it back or "
+                "fit again."
+            )
         if not hasattr(self, "samples_"):
-            return self._score_by(design, dtype, self.bias_, self.weights_, self.factors_)
-        # The samples side by side are one machine, whose score is the sum of theirs.
-        n = len(self.samples_.biases)
-        factors = side_by_side(self.samples_)
-        return self._score_by(design, dtype, self.bias_ * n, self.weights_ * self.weights_.dtype.type(n), factors) / n
+            return "factors", {}
+        biases, weights, _, precisions = self.samples_
+        kept = {"sample_biases": biases, "sample_weights": weights, "noise_precisions": precisions}
+        return "draws", kept | {"sample_factors": by_feature(self.samples_)}
 
-    def _score_by(self, design: Any, dtype: np.dtype[Any], bias: float, weights: Floats, factors: Floats) -> Floats:
-        cross = self.pairs == "across"
-        weights = np.ascontiguousarray(weights, dtype)
-        return _core.predict_reals(design, bias, weights, factors, cross, thread_count(self.n_jobs))
+    def _restore(self, parameters: Any, extra: Tensors) -> None:
+        rank = parameters.factors.shape[1] // parameters.n_draws if isinstance(parameters, FactorParameters) else None
+        if rank != self.rank:
+            raise ModelFileError(f"has parameters that an FM of rank {self.rank} does not have")
+        if extra:
+            names = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
+            self.samples_ = from_features(*(extra[name] for name in names))
+            self.factors_ = self.samples_.factors[-1]
+        else:
+            self.factors_ = parameters.factors
+
+    def _parameters(self) -> FactorParameters:
+        if not hasattr(self, "samples_"):
+            return FactorParameters(self.fields_, self.bias_, self.weights_, self.factors_, self.pairs)
+        draws, n = side_by_side(self.samples_), len(self.samples_.biases)
+        return FactorParameters(self.fields_, self.bias_, self.weights_, draws, self.pairs, n)
 
 
 def _or(value: Any, default: float) -> Any:

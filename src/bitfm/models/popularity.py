@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from bitfm.data.blocks import FieldSizes
+from bitfm.models._base import FeatureModel
 from bitfm.models._ids import IdRatings
-from bitfm.models._linear import LinearModel
 
 __all__ = ["Popularity"]
 
 
-class Popularity(LinearModel):
+class Popularity(FeatureModel):
     """Score an item by how many ratings it has, whatever they are, for all users alike.
 
     It fits on `Blocks` of users and items with ids; other fields are ignored. Scores are counts, not ratings.

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.data.blocks import Blocks
 from bitfm.models import FM, DiscreteFM
-from bitfm.models._pairs import records_of
 from bitfm.paper._raw_features import RawFeatures
+from bitfm.retrieval import records_of
 
 __all__ = ["Way", "by_codes", "by_float32", "by_libfm_loop", "by_product", "by_search", "vectors_of"]
 

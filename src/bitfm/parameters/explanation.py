@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.blocks import FieldSpan
+from bitfm.data.blocks import Blocks, FieldSpan
+from bitfm.parameters.parameters import Parameters
 
 _MOST_PAIRS = 1000
 _ENTRIES_AT_ONCE = 1 << 22
 
-__all__ = ["Explanation", "FeatureShare", "PairShare"]
+__all__ = ["Explanation", "FeatureShare", "PairShare", "explain"]
 
 
 @dataclass(frozen=True)
@@ -95,22 +96,26 @@ def _amount(value: float) -> str:
     return "" if value == 1 else f" = {value:g}"
 
 
-def explain_row(
-    row: Any,
-    fields: tuple[FieldSpan, ...],
-    bias: float,
-    weights: npt.NDArray[Any],
-    factors_of: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
-    cross: bool,
+def explain(
+    parameters: Parameters,
+    blocks: Blocks,
     name_of: Callable[[FieldSpan, int], str] = FieldSpan.label,
 ) -> Explanation:
-    """Compute the contributions of one CSR row, whose columns are sorted; `name_of` names a field's column."""
-    index = np.asarray(row.indices)
-    x = np.asarray(row.data, np.float64)
+    """Take the score of one interaction apart.
+
+    Parameters
+    ----------
+    parameters : CodeParameters or FactorParameters
+    blocks : Blocks of one interaction
+    name_of : callable, optional
+        Names a column of a field.
+    """
+    fields, across = parameters.fields, parameters.across
+    index, x = _features_of(blocks)
     starts = np.array([span.start for span in fields])
     owner = np.searchsorted(starts, index, side="right") - 1
     names = [name_of(fields[f], int(i) - fields[f].start) for f, i in zip(owner, index, strict=True)]
-    linear = np.asarray(weights[index], np.float64) * x
+    linear = np.asarray(parameters.weights[index], np.float64) * x
     features = [
         FeatureShare(int(i), name, float(value), float(share))
         for i, name, value, share in zip(index, names, x, linear, strict=True)
@@ -119,9 +124,9 @@ def explain_row(
     found = _Pairs(owner, [f"{span.block}.{span.name}" for span in fields])
     for f, share in zip(owner, linear, strict=True):
         found.add_total(found.labels[f], float(share))
-    scaled = factors_of(index).astype(np.float64) * x[:, None]
-    blocks = np.array([span.block for span in fields], dtype=object)[owner]
-    for rows, columns in _parts(blocks, cross):
+    scaled = parameters.vectors(index).astype(np.float64) * x[:, None]
+    block_of = np.array([span.block for span in fields], dtype=object)[owner]
+    for rows, columns in _parts(block_of, across):
         shares = np.einsum("ik,jk->ij", scaled[rows], scaled[columns])  # not by BLAS, whose sums depend on threads
         found.add(rows.start, columns.start, shares)
     first, second, largest = found.largest()
@@ -130,20 +135,30 @@ def explain_row(
         for a, b, share in zip(first, second, largest, strict=True)
     ]
     others = found.sum - float(largest.sum()) if found.count > len(pairs) else 0.0
-    return Explanation(float(bias), features, pairs, found.count - len(pairs), others, found.totals)
+    return Explanation(float(parameters.bias), features, pairs, found.count - len(pairs), others, found.totals)
 
 
-def _parts(blocks: npt.NDArray[Any], cross: bool) -> Iterator[tuple[slice, slice]]:
-    """Yield rows and columns of the matrix of pairs: those above the diagonal, of different blocks if `cross`."""
+def _features_of(blocks: Blocks) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the features of a single interaction and their values, in order."""
+    tables = [(block, table) for block in blocks.blocks.values() for table in block.tables.values()]
+    parts = [table.take(block.rows) for block, table in tables]
+    index = [part.indices.astype(np.int64) + span.start for part, span in zip(parts, blocks.fields, strict=True)]
+    found, values = np.concatenate(index), np.concatenate([part.values.astype(np.float64) for part in parts])
+    order = np.argsort(found, kind="stable")
+    return found[order], values[order]
+
+
+def _parts(blocks: npt.NDArray[Any], across: bool) -> Iterator[tuple[slice, slice]]:
+    """Yield rows and columns of the matrix of pairs: those above the diagonal, of different blocks if `across`."""
     n, begin = len(blocks), 0
     while begin < n:
         stop = n
-        if cross:
+        if across:
             stop = begin + int(np.argmax(np.append(blocks[begin:] != blocks[begin], True)))
         step = max(1, _ENTRIES_AT_ONCE // max(n - begin, 1))
         for first in range(begin, stop, step):
             last = min(first + step, stop)
-            columns = slice(stop if cross else first, n)
+            columns = slice(stop if across else first, n)
             if columns.start < n:
                 yield slice(first, last), columns
         begin = stop

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bitfm import _core
 
-__all__ = ["Ids", "Opposite", "Prior", "Ratings", "fold_in", "nearest_codes", "solve", "variance_before"]
+__all__ = ["Ids", "Prior", "Ratings", "SideMoments", "fold_in", "nearest_codes", "prior_variance", "solve"]
 
 _PASSES, _ROUNDS = 5, 3
 
@@ -54,45 +54,46 @@ class Ids(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Opposite:
+class SideMoments:
     """The other side as a new id sees it: a mean over its rows, each as often as the ratings name it.
 
-    Of a row, z = (1, vector, constant); `moment` is the mean of z zᵀ. For events, rows without one count as well:
-    `unseen` is their moment, and there are `unseen_an_event` of them for each event and `unseen_anyway`.
+    Of a row, z = (1, vector, constant); `second_moment` is the mean of z zᵀ. For events, rows without one count as
+    well: `unseen` is their second moment, and there are `negatives_per_event` of them for each event, and
+    `negatives_per_item`.
     """
 
-    moment: npt.NDArray[np.float64]
+    second_moment: npt.NDArray[np.float64]
     unseen: npt.NDArray[np.float64]
-    unseen_an_event: float = 0.0
-    unseen_anyway: float = 0.0
+    negatives_per_event: float = 0.0
+    negatives_per_item: float = 0.0
 
     @classmethod
     def of_items(
         cls, constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any], negatives: float
-    ) -> Opposite:
+    ) -> SideMoments:
         """Sum up items for a new user: for each event, so many items drawn from all alike count against it."""
         z = _with_ends(constants, vectors)
-        return cls(_moment(z, counts), _moment(z, np.ones(len(z))), unseen_an_event=negatives)
+        return cls(_moment(z, counts), _moment(z, np.ones(len(z))), negatives_per_event=negatives)
 
     @classmethod
     def of_users(
         cls, constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any], unseen: float
-    ) -> Opposite:
+    ) -> SideMoments:
         """Sum up users for a new item: that it was drawn so often is against it, by users as they have events."""
-        moment = _moment(_with_ends(constants, vectors), counts)
-        return cls(moment, moment, unseen_anyway=unseen)
+        second_moment = _moment(_with_ends(constants, vectors), counts)
+        return cls(second_moment, second_moment, negatives_per_item=unseen)
 
     @property
     def hessian(self) -> npt.NDArray[np.float32]:
         """The mean of vector vectorᵀ."""
-        return np.ascontiguousarray(self.moment[1:-1, 1:-1], np.float32)
+        return np.ascontiguousarray(self.second_moment[1:-1, 1:-1], np.float32)
 
 
 def fold_in(
     ratings: Ratings,
     own_constants: npt.NDArray[np.float64],
     own_vectors: npt.NDArray[np.float32],
-    opposite: Opposite,
+    other_side: SideMoments,
     prior: Prior,
     known: tuple[npt.NDArray[Any], npt.NDArray[np.float32]] | None = None,
     n_threads: int = 1,
@@ -115,30 +116,30 @@ def fold_in(
         All that the ids have.
     own_constants, own_vectors
         What their rows amount to, with the weights and the codes that the ids have by now.
-    opposite, prior
+    other_side, prior
         The other side as a whole, and what fitted ids are like.
     known : optional
         The weights and the vectors that the ids have by now; None is nothing.
     n_threads : int, default 1
         The result does not depend on it.
     """
-    weights, vectors = solve(ratings, own_constants, own_vectors, opposite, prior, n_threads)
+    weights, vectors = solve(ratings, own_constants, own_vectors, other_side, prior, n_threads)
     if known is not None:
         weights, vectors = weights + known[0], vectors + known[1]
-    return Ids(*nearest_codes(vectors, opposite.hessian, n_threads), weights)
+    return Ids(*nearest_codes(vectors, other_side.hessian, n_threads), weights)
 
 
 def solve(
     ratings: Ratings,
     own_constants: npt.NDArray[np.float64],
     own_vectors: npt.NDArray[np.float32],
-    opposite: Opposite,
+    other_side: SideMoments,
     prior: Prior,
     n_threads: int = 1,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the weights and the vectors to add to what the ids have."""
     solved = np.empty((len(own_constants), ratings.vectors.shape[1] + 1))
-    unseen = opposite.unseen, opposite.unseen_an_event, opposite.unseen_anyway
+    unseen = other_side.unseen, other_side.negatives_per_event, other_side.negatives_per_item
     _core.solve_ids(*ratings, own_constants, own_vectors, *unseen, *prior, solved, n_threads)
     return solved[:, 0], solved[:, 1:]
 
@@ -153,7 +154,7 @@ def nearest_codes(
     return codes, gains
 
 
-def variance_before(square: float, noises: npt.NDArray[np.float64]) -> float:
+def prior_variance(square: float, noises: npt.NDArray[np.float64]) -> float:
     """Return the variance that ids had before their ratings pulled them, from the mean square of where they are.
 
     Ratings that leave a noise of s draw an id of variance t to t² / (t + s) in the mean square: the fewer they are, the

@@ -1,111 +1,113 @@
-"""A model with more ids, or with other codes for some of them."""
+"""Parameters with more ids, or with other codes for some of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from bitfm.data.blocks import FieldSpan
-from bitfm.models.discrete import DiscreteFM
-from bitfm.recommender._fold_in import Ids
+from bitfm.parameters.fold_in import Ids
+from bitfm.parameters.parameters import CodeParameters
 
 __all__ = ["ids_of", "with_all_ids", "with_codes", "with_ids", "without_fields"]
 
 
-def with_ids(model: DiscreteFM, sizes: Mapping[str, int]) -> DiscreteFM:
-    """Return a model whose field ``id`` of each block named has so many features; new ones say nothing yet."""
-    spans = model.fields_
+def with_ids(parameters: CodeParameters, sizes: Mapping[str, int]) -> CodeParameters:
+    """Return parameters whose field ``id`` of each block named has so many features; new ones add nothing yet."""
+    spans = parameters.fields
     more = [max(sizes.get(f.block, 0) - f.size, 0) if f.name == "id" else 0 for f in spans]
     if not any(more):
-        return model
+        return parameters
     ends = np.repeat([f.stop for f in spans], more)
     fields, start = [], 0
     for field, extra in zip(spans, more, strict=True):
         fields.append(FieldSpan(field.block, field.name, start, start + field.size + extra))
         start = fields[-1].stop
-    arrays = (np.insert(np.asarray(a), ends, 0, axis=0) for a in (model.codes_, model.gains_, model.weights_))
-    return _like(model, tuple(fields), *arrays)
+    arrays = (
+        np.insert(np.asarray(a), ends, 0, axis=0) for a in (parameters.codes, parameters.gains, parameters.weights)
+    )
+    return _like(parameters, tuple(fields), *arrays)
 
 
 def with_all_ids(
-    model: DiscreteFM, met: Mapping[str, npt.NDArray[Any]], sizes: Mapping[str, int], seen: Mapping[str, str]
-) -> DiscreteFM:
-    """Return a model that was fitted to those who were met with columns for everybody; what is new says nothing.
+    parameters: CodeParameters,
+    observed: Mapping[str, npt.NDArray[Any]],
+    sizes: Mapping[str, int],
+    seen: Mapping[str, str],
+) -> CodeParameters:
+    """Widen parameters that were fitted to the observed ids so that every id has a column; a new one adds nothing.
 
     Parameters
     ----------
-    model
-        Its fields of ids, and of what was seen, have a column for each that was met.
-    met
-        The numbers of those who were met, by block.
+    parameters
+        Their fields of ids, and of what was seen, have a column for each observed id.
+    observed
+        The indices of the observed ids, by block.
     sizes
         How many there are in all, by block.
     seen
         The field, by block, whose columns are the ids of the other block.
     """
-    if all(len(met[block]) == size for block, size in sizes.items()):
-        return model
+    if all(len(observed[block]) == size for block, size in sizes.items()):
+        return parameters
     fields, places, start = [], [], 0
-    for field in model.fields_:
+    for field in parameters.fields:
         whose = field.block if field.name == "id" else ""
         if seen.get(field.block) == field.name:
             whose = next(block for block in sizes if block != field.block)
-        there, size = met.get(whose, np.arange(field.size)), sizes.get(whose, field.size)
+        there, size = observed.get(whose, np.arange(field.size)), sizes.get(whose, field.size)
         places.append(there + start)
         fields.append(FieldSpan(field.block, field.name, start, start + size))
         start += size
     at = np.concatenate(places)
     arrays = []
-    for given in (model.codes_, model.gains_, model.weights_):
+    for given in (parameters.codes, parameters.gains, parameters.weights):
         wide = np.zeros((start, *given.shape[1:]), given.dtype)
         wide[at] = given
         arrays.append(wide)
-    return _like(model, tuple(fields), *arrays)
+    return _like(parameters, tuple(fields), *arrays)
 
 
-def with_codes(model: DiscreteFM, block: str, numbers: npt.NDArray[Any], ids: Ids) -> DiscreteFM:
-    """Return a model in which some ids of a block have other codes, gains and weights."""
-    at = _features(model, block, numbers)
-    codes, gains, weights = (np.array(a) for a in (model.codes_, model.gains_, model.weights_))
+def with_codes(parameters: CodeParameters, block: str, rows: npt.NDArray[Any], ids: Ids) -> CodeParameters:
+    """Return parameters in which some ids of a block have other codes, gains and weights."""
+    at = _features(parameters, block, rows)
+    codes, gains, weights = (np.array(a) for a in (parameters.codes, parameters.gains, parameters.weights))
     codes[at], gains[at], weights[at] = ids
-    return _like(model, model.fields_, codes, gains, weights)
+    return _like(parameters, parameters.fields, codes, gains, weights)
 
 
-def _like(model: DiscreteFM, fields: tuple[FieldSpan, ...], codes: Any, gains: Any, weights: Any) -> DiscreteFM:
-    other: DiscreteFM = clone(model)
-    other.codes_, other.gains_, other.weights_ = codes, gains, weights
-    other.fields_, other.n_features_in_ = fields, fields[-1].stop
-    other.bias_, other.pairs_ = model.bias_, model.pairs_
-    other.fit_log_, other.n_iter_ = model.fit_log_, model.n_iter_
-    return other
+def _like(
+    parameters: CodeParameters, fields: tuple[FieldSpan, ...], codes: Any, gains: Any, weights: Any
+) -> CodeParameters:
+    return replace(parameters, fields=fields, codes=codes, gains=gains, weights=weights)
 
 
 def ids_of(
-    model: DiscreteFM, block: str, numbers: npt.NDArray[Any]
+    parameters: CodeParameters, block: str, rows: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
     """Return the weights and the vectors, gain × code, of some ids of a block."""
-    at = _features(model, block, numbers)
-    return model.weights_[at], model._factors_of(at)
+    at = _features(parameters, block, rows)
+    return parameters.weights[at], parameters.vectors(at)
 
 
-def _features(model: DiscreteFM, block: str, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    first = next(f.start for f in model.fields_ if f.block == block and f.name == "id")
-    return np.asarray(numbers, np.int64) + first
+def _features(parameters: CodeParameters, block: str, rows: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    first = next(f.start for f in parameters.fields if f.block == block and f.name == "id")
+    return np.asarray(rows, np.int64) + first
 
 
-def without_fields(model: DiscreteFM, names: Sequence[str]) -> DiscreteFM:
-    """Return a model for which some fields, such as ``"user.history"``, or whole blocks say nothing."""
-    gains, weights = np.array(model.gains_), np.array(model.weights_)
+def without_fields(parameters: CodeParameters, names: Sequence[str]) -> CodeParameters:
+    """Return parameters in which some fields, such as ``"user.history"``, or whole blocks add nothing."""
+    gains, weights = np.array(parameters.gains), np.array(parameters.weights)
     for name in names:
-        meant = [f for f in model.fields_ if name in (f.block, f"{f.block}.{f.name}")]
+        meant = [f for f in parameters.fields if name in (f.block, f"{f.block}.{f.name}")]
         if not meant:
-            known = ", ".join(f"{f.block}.{f.name}" for f in model.fields_)
+            known = ", ".join(f"{f.block}.{f.name}" for f in parameters.fields)
             raise ValueError(f"without: there is no field {name!r}; the fields are {known}.")
         for field in meant:
             gains[field.start : field.stop] = 0
             weights[field.start : field.stop] = 0
-    return _like(model, model.fields_, model.codes_, gains, weights)
+    return _like(parameters, parameters.fields, parameters.codes, gains, weights)

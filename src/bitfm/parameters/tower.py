@@ -1,31 +1,29 @@
-"""One half of a model: what rows of its users, or of its items, amount to."""
+"""The two towers of a model: the constant and the vector, or code, of rows of its users and of its items."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm import _core
-from bitfm.core import as_reals, unpack_codes
+from bitfm.core import as_reals, predict_codes, side_vectors, single_features, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable, check_rows
+from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
 
-if TYPE_CHECKING:
-    from bitfm.models._codes import CodeModel
-
-__all__ = ["Half", "Rows", "halves", "pair_blocks"]
+__all__ = ["Tower", "TowerRows", "pair_blocks", "towers"]
 
 _SEVERAL = -2
 
 
-@dataclass(frozen=True)
-class Rows:
-    """A score is a user's constant, an item's constant and the product of their vectors.
+@dataclass(frozen=True, eq=False)
+class TowerRows:
+    """Rows of one tower: a score is a user's constant, an item's constant and the product of their vectors.
 
     A row with a single feature, or none, has a code and a gain for a vector.
     """
@@ -36,11 +34,20 @@ class Rows:
     vectors: npt.NDArray[np.float32]  # of the others
     coded: npt.NDArray[np.bool_] | None = None  # which rows have a code; None: all
 
+    @classmethod
+    def of_vectors(cls, constants: npt.NDArray[np.float64], vectors: npt.NDArray[np.float32]) -> TowerRows:
+        """Take rows none of which is a code."""
+        n, width = vectors.shape
+        no_codes = np.zeros((0, width // 8), np.uint8)
+        return cls(constants, no_codes, np.zeros(0, np.float32), vectors, np.zeros(n, bool))
+
     def __len__(self) -> int:
         return len(self.constants)
 
     def as_vectors(self) -> npt.NDArray[np.float32]:
         """Return the vectors of all rows."""
+        if self.coded is not None and not len(self.codes):
+            return self.vectors
         of_codes = unpack_codes(self.codes) * self.gains[:, None]
         if self.coded is None:
             return of_codes
@@ -49,35 +56,44 @@ class Rows:
         return vectors
 
 
-class Half:
-    """Some of a model's blocks, with the part of its parameters that belongs to them."""
+class Tower:
+    """Some of a model's blocks, with the part of its parameters that belongs to them.
 
-    def __init__(self, model: CodeModel, names: tuple[str, ...], bias: float) -> None:
-        fields = [field for field in model.fields_ if field.block in names]
-        self.names = names
-        self.sizes = {name: [f.size for f in fields if f.block == name] for name in names}
+    Parameters
+    ----------
+    parameters : CodeParameters or FactorParameters
+    blocks : names of the blocks
+    bias : float, default 0.0
+        What to add to every row's constant.
+    """
+
+    def __init__(self, parameters: Parameters, blocks: Sequence[str], bias: float = 0.0) -> None:
+        fields = [field for field in parameters.fields if field.block in blocks]
+        self.blocks = tuple(blocks)
+        self.sizes = {name: [f.size for f in fields if f.block == name] for name in blocks}
         self.bias = bias
-        self.cross = model.pairs_ == "across"
+        self._parameters = parameters
         self._spans = [slice(field.start, field.stop) for field in fields]
         if all(a.stop == b.start for a, b in pairwise(self._spans)):
             self._spans = [slice(self._spans[0].start, self._spans[-1].stop)]
-        self._arrays = model.codes_, model.gains_, model.weights_
-        self._no_vectors = np.zeros((0, model.codes_.shape[1] * 8), np.float32)
+        self._no_vectors = np.zeros((0, parameters.width), np.float32)
+
+    @cached_property
+    def weights(self) -> npt.NDArray[Any]:
+        """Weights of its features."""
+        return self._part(self._parameters.weights)
 
     @cached_property
     def codes(self) -> npt.NDArray[np.uint8]:
         """Codes of its features."""
-        return _parts(self._arrays[0], self._spans)
+        assert isinstance(self._parameters, CodeParameters)
+        return self._part(self._parameters.codes)
 
     @cached_property
     def gains(self) -> npt.NDArray[np.float32]:
         """Gains of its features."""
-        return _parts(self._arrays[1], self._spans)
-
-    @cached_property
-    def weights(self) -> npt.NDArray[np.float32]:
-        """Weights of its features."""
-        return _parts(self._arrays[2], self._spans)
+        assert isinstance(self._parameters, CodeParameters)
+        return self._part(self._parameters.gains)
 
     @property
     def n_features(self) -> int:
@@ -85,23 +101,32 @@ class Half:
         return sum(span.stop - span.start for span in self._spans)
 
     @property
-    def bare(self) -> bool:
-        """Whether a row can be told by a number alone: one field."""
-        return len(self.names) == 1 and len(self.sizes[self.names[0]]) == 1
+    def id_only(self) -> bool:
+        """Whether a row is known by its index alone: there is one field."""
+        return len(self.blocks) == 1 and len(self.sizes[self.blocks[0]]) == 1
 
-    def blocks(self, what: str, given: Any) -> Blocks:
-        """Check rows given as Blocks, or as a Block if there is but one."""
+    def typical_length(self) -> float:
+        """Return about how long a vector is: that of a single feature."""
+        if isinstance(self._parameters, CodeParameters):
+            gains = self.gains[self.gains > 0]
+            return float(np.median(gains) * np.sqrt(self._parameters.bits)) if len(gains) else 0.0
+        lengths = np.linalg.norm(self._part(self._parameters.factors), axis=1) / np.sqrt(self._parameters.n_draws)
+        lengths = lengths[lengths > 0]
+        return float(np.median(lengths)) if len(lengths) else 0.0
+
+    def check(self, what: str, given: Any) -> Blocks:
+        """Return rows as the tower's blocks; they are given as Blocks, as a Block, or as indices of ids."""
+        if not isinstance(given, Block | Blocks):
+            given = Block(self._ids(what, given), {"id": FeatureTable.eye(self.n_features)})
         if isinstance(given, Block):
-            if len(self.names) > 1:
+            if len(self.blocks) > 1:
                 raise ValueError(
-                    f"{what}: the model has the blocks {_listed(self.names)}; give Blocks with all of them."
+                    f"{what}: the model has the blocks {_listed(self.blocks)}; give Blocks with all of them."
                 )
-            given = Blocks(**{self.names[0]: given})
-        if not isinstance(given, Blocks):
-            raise TypeError(f"{what}: expected Blocks, a Block or row numbers, got {type(given).__name__}.")
-        if set(given.blocks) != set(self.names):
-            raise ValueError(f"{what}: expected the blocks {_listed(self.names)}, got {_listed(given.blocks)}.")
-        blocks = Blocks(**{name: given.blocks[name] for name in self.names})
+            given = Blocks(**{self.blocks[0]: given})
+        if set(given.blocks) != set(self.blocks):
+            raise ValueError(f"{what}: expected the blocks {_listed(self.blocks)}, got {_listed(given.blocks)}.")
+        blocks = Blocks(**{name: given.blocks[name] for name in self.blocks})
         for name, block in blocks.blocks.items():
             sizes = [table.n_columns for table in block.tables.values()]
             if sizes != self.sizes[name]:
@@ -110,84 +135,112 @@ class Half:
                 )
         return blocks
 
-    def as_blocks(self, what: str, given: Any) -> Blocks:
-        """Return rows, which may be numbers of bare ids, as blocks."""
-        if isinstance(given, Block | Blocks):
-            return self.blocks(what, given)
-        ids = self._ids(what, given)
-        return self.blocks(what, Block(ids, {"id": FeatureTable.eye(self.n_features)}))
+    def rows(self, what: str, given: Any, n_threads: int = 1) -> TowerRows:
+        """Return the constant and the vector, or code, of each row.
 
-    def rows(self, what: str, given: Any, n_threads: int) -> Rows:
-        """Return what the rows amount to."""
-        if isinstance(given, Block | Blocks):
-            return self._rows_of_blocks(self.blocks(what, given), n_threads)
+        Parameters
+        ----------
+        what : str
+            What the rows are, for messages.
+        given : Blocks, Block, or array of int where there is but one field
+        n_threads : int, default 1
+        """
+        if isinstance(given, Block | Blocks) or isinstance(self._parameters, FactorParameters):
+            return self.rows_of(self.check(what, given), n_threads)
         ids = self._ids(what, given)
         if len(ids) == 1:  # a view takes no time, and one query should not
             row = slice(ids[0], ids[0] + 1)
             constants = np.array([float(self.weights[ids[0]]) + self.bias])
-            return Rows(constants, self.codes[row], self.gains[row], self._no_vectors)
-        return Rows(
+            return TowerRows(constants, self.codes[row], self.gains[row], self._no_vectors)
+        return TowerRows(
             self.weights.take(ids).astype(np.float64) + self.bias,
             self.codes.take(ids, axis=0),  # many times faster than an index
             self.gains.take(ids),
             self._no_vectors,
         )
 
+    def rows_of(self, blocks: Blocks, n_threads: int = 1) -> TowerRows:
+        """Return the constant and the vector, or code, of rows that are known to fit."""
+        if isinstance(self._parameters, FactorParameters):
+            return self._real_rows(blocks, n_threads)
+        design: Any = blocks.design()
+        weights, across = as_reals(self.weights), self._parameters.across
+        constants = predict_codes(design, self.bias, weights, self.codes, self.gains, across, n_threads)
+        constants = np.asarray(constants, np.float64)
+        features, amounts = single_features(design, self.gains, n_threads)
+        coded = features != _SEVERAL
+        if not coded.any():
+            vectors = side_vectors(design, self.codes, self.gains, n_threads)
+            return TowerRows(
+                constants, self.codes[:0], self.gains[:0], vectors.reshape(-1, self._parameters.width), coded
+            )
+        codes = self.codes.take(np.maximum(features[coded], 0), axis=0)
+        codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
+        if coded.all():
+            return TowerRows(constants, codes, np.abs(amounts), self._no_vectors)
+        others: Any = blocks[~coded].design(blocks.dtype)
+        vectors = side_vectors(others, self.codes, self.gains, n_threads).reshape(-1, self._parameters.width)
+        return TowerRows(constants, codes, np.abs(amounts[coded]), vectors, coded)
+
+    def _real_rows(self, blocks: Blocks, n_threads: int) -> TowerRows:
+        parameters = self._parameters
+        assert isinstance(parameters, FactorParameters)
+        own = FactorParameters(
+            blocks.fields, self.bias, self.weights, self._part(parameters.factors), parameters.pairs, parameters.n_draws
+        )
+        vectors: Any = np.zeros((len(blocks), own.width), np.float32)
+        starts = iter(blocks.fields)
+        for block in blocks.blocks.values():
+            for table in block.tables.values():
+                span = next(starts)
+                vectors += table.sums(own.vectors(np.arange(span.start, span.stop)))[block.rows]
+        return TowerRows.of_vectors(np.asarray(own.scores(blocks.design(), n_threads), np.float64), vectors)
+
     def _ids(self, what: str, given: Any) -> npt.NDArray[np.int32]:
-        if not self.bare:
+        if not self.id_only:
             fields = _listed(f"{name} with {len(sizes)} fields" for name, sizes in self.sizes.items())
             raise TypeError(
-                f"{what}: the model has {fields}, so numbers do not tell; give a Block, or Blocks, of rows."
+                f"{what}: the model has {fields}, so indices alone are not enough; give a Block, or Blocks, of rows."
             )
         return check_rows(what, np.atleast_1d(given), self.n_features)
 
-    def _rows_of_blocks(self, blocks: Blocks, n_threads: int) -> Rows:
-        dtype = blocks.dtype
-        design: Any = blocks.design(dtype)
-        weights = as_reals(self.weights)
-        constants = _core.predict_codes(design, self.bias, weights, self.codes, self.gains, self.cross, n_threads)
-        features, amounts = _core.single_features(design, self.gains, n_threads)
-        coded = features != _SEVERAL
-        codes = self.codes.take(np.maximum(features[coded], 0), axis=0)
-        codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
-        if coded.any():
-            design = blocks[~coded].design(dtype)
-        vectors = _core.side_vectors(design, self.codes, self.gains, n_threads)
-        return Rows(
-            np.asarray(constants, np.float64),
-            codes,
-            np.abs(amounts[coded]),
-            vectors.reshape(int((~coded).sum()), self.codes.shape[1] * 8),
-            None if coded.all() else coded,
-        )
+    def _part(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the tower's part of an array, as a view, even into a file, if it is in one piece."""
+        spans = self._spans
+        return array[spans[0]] if len(spans) == 1 else np.concatenate([array[span] for span in spans])
 
 
-def halves(model: CodeModel, block: str | None) -> tuple[Half, Half]:
-    """Return the users' half of a model, context included, and the items', by default ``"item"`` or the last block."""
-    names = list(dict.fromkeys(field.block for field in model.fields_))
+def towers(parameters: Parameters, block: str | None = None) -> tuple[Tower, Tower]:
+    """Return the users' tower, context included, and the items', which is ``"item"`` by default, or the last block.
+
+    Examples
+    --------
+    >>> from bitfm import BiasModel, Block, Blocks
+    >>> import numpy as np
+    >>> X = Blocks(user=Block([0, 0, 1], {"id": np.eye(2)}), item=Block([0, 1, 0], {"id": np.eye(2)}))
+    >>> users, items = towers(BiasModel().fit(X, [5, 4, 3]).parameters_)
+    >>> users.blocks, items.blocks
+    (('user',), ('item',))
+    """
+    names = list(dict.fromkeys(field.block for field in parameters.fields))
     if block is None:
         block = "item" if "item" in names else names[-1]
     if block not in names:
         raise ValueError(f"block: the model has no block {block!r}, but {_listed(names)}.")
     if len(names) < 2:
         raise ValueError(
-            "the model was fitted on a single block, so users and items cannot be told apart; fit on Blocks, or give "
-            "fields= with a plain matrix."
+            "the model was fitted on a single block, so there is no tower of users and no tower of items; fit on "
+            "Blocks, or give fields= with a plain matrix."
         )
-    users = Half(model, tuple(name for name in names if name != block), float(model.bias_))
-    return users, Half(model, (block,), 0.0)
+    users = Tower(parameters, [name for name in names if name != block], float(parameters.bias))
+    return users, Tower(parameters, [block])
 
 
-def pair_blocks(model: CodeModel, users: Any, items: Any, block: str | None) -> Blocks:
+def pair_blocks(parameters: Parameters, users: Any, items: Any, block: str | None) -> Blocks:
     """Put users and items together in the model's order."""
-    of_users, of_items = halves(model, block)
-    given = of_users.as_blocks("users", users).blocks | of_items.as_blocks("items", items).blocks
-    return Blocks(**{name: given[name] for name in dict.fromkeys(field.block for field in model.fields_)})
-
-
-def _parts(array: npt.NDArray[Any], spans: list[slice]) -> npt.NDArray[Any]:
-    """Return the parts of an array, as a view, even into a file, if it is one part."""
-    return array[spans[0]] if len(spans) == 1 else np.concatenate([array[span] for span in spans])
+    of_users, of_items = towers(parameters, block)
+    given = of_users.check("users", users).blocks | of_items.check("items", items).blocks
+    return Blocks(**{name: given[name] for name in dict.fromkeys(field.block for field in parameters.fields)})
 
 
 def _listed(names: Any) -> str:

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
-from bitfm.recommender._fold_in import Ids, Ratings, fold_in
-from bitfm.recommender._growth import ids_of, with_codes, with_ids
+from bitfm.parameters import Ids, Ratings, TowerRows, fold_in, ids_of, with_codes, with_ids
 from bitfm.recommender._log import Log
-from bitfm.recommender._state import Amounts, State
+from bitfm.recommender._state import State
 from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
@@ -47,14 +46,14 @@ def with_ratings(
     touched = {"user": np.unique(of_users), "item": np.unique(of_items)}
     state = _changed(state, touched, log=log)  # what users have had tells of them, and who has had an item of it
     for name, numbers in touched.items():
-        model = with_codes(state.model, name, numbers, solve_rows(state, name, numbers, before))
-        state = _changed(state, {name: numbers}, model=model, index=state.index._of_grown(model))
+        grown = with_codes(state.parameters, name, numbers, solve_rows(state, name, numbers, before))
+        state = _changed(state, {name: numbers}, parameters=grown, index=state.index.with_parameters(grown))
     return _reindexed(state, touched["item"])
 
 
 def solve_rows(state: State, name: str, numbers: npt.NDArray[Any], before: Log) -> Ids:
     """Solve for the codes of some ids from their ratings in the log; they know of those in the log before."""
-    own = state.amounts(name, numbers)
+    own = state.rows(name, numbers)
     seen = state.log.side(name).take(numbers)
     others, place = np.unique(seen.indices, return_inverse=True)
     ratings = Ratings(
@@ -62,11 +61,11 @@ def solve_rows(state: State, name: str, numbers: npt.NDArray[Any], before: Log) 
         place.astype(np.int32),
         seen.values.astype(np.float64),
         _values_in(before.side(name).take(numbers), seen),
-        *state.opposite_amounts(name, others),
+        *state.other_side(name, others),
     )
-    known = ids_of(state.model, name, numbers)
+    known = ids_of(state.parameters, name, numbers)
     threads = min(thread_count(state.n_jobs), 1 + len(numbers) // _IDS_A_THREAD)
-    return fold_in(ratings, *own, state.opposites[name], state.priors[name], known, threads)
+    return fold_in(ratings, own.constants, own.vectors, state.moments[name], state.priors[name], known, threads)
 
 
 def _one_a_pair(
@@ -108,32 +107,33 @@ def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> t
     users, items = (side, state.items) if name == "user" else (state.users, side)
     nothing = np.zeros(0, np.int32)
     log: Log = state.log.extended(nothing, nothing, nothing, (len(users), len(items)))
-    model = with_ids(state.model, {"user": len(users), "item": len(items)})
-    index = state.index._of_grown(model)
+    grown = with_ids(state.parameters, {"user": len(users), "item": len(items)})
+    index = state.index.with_parameters(grown)
     touched = {name: np.unique(numbers)}
-    state = _changed(state, touched, users=users, items=items, log=log, model=model, index=index)
-    if index._n_positions < len(items):
-        new = np.arange(index._n_positions, len(items))
+    state = _changed(state, touched, users=users, items=items, log=log, parameters=grown, index=index)
+    if index.n_positions < len(items):
+        new = np.arange(index.n_positions, len(items))
         index.add(Block(np.arange(len(new)), state.tables("item", new)))
     return state, numbers
 
 
 def _reindexed(state: State, items: npt.NDArray[Any]) -> State:
     """Return a state whose index has the items as they are now."""
-    index = state.index._of_grown(state.model)
+    index = state.index.with_parameters(state.parameters)
     index.change(items, Block(np.arange(len(items)), state.tables("item", items)))
     return _changed(state, {}, index=index)
 
 
 def _changed(state: State, touched: Mapping[str, npt.NDArray[Any]], **changes: Any) -> State:
-    """Return another state; what whole sides amount to, where it is known, is put right in the rows touched."""
+    """Return another state; rows of whole sides, where they are known, are put right where they are touched."""
     new = replace(state, **changes)
-    for name, amounts in state.whole_sides.items():
+    for name, rows in state.whole_sides.items():
         size = len(new.side(name))
-        constants, vectors = (np.resize(a, (size, *a.shape[1:])) for a in amounts)
+        constants, vectors = (np.resize(a, (size, *a.shape[1:])) for a in (rows.constants, rows.vectors))
         if len(touched.get(name, ())):
-            constants[touched[name]], vectors[touched[name]] = new.amounts(name, touched[name])
-        new.whole_sides[name] = Amounts(constants, vectors)
+            changed = new.rows(name, touched[name])
+            constants[touched[name]], vectors[touched[name]] = changed.constants, changed.vectors
+        new.whole_sides[name] = TowerRows.of_vectors(constants, vectors)
     return new
 
 

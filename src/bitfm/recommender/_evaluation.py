@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from bitfm.data.blocks import Block
 from bitfm.errors import EmptyTableError
-from bitfm.evaluation import mae, ndcg, rank_metrics, rmse
-from bitfm.models._base import FeatureModel
-from bitfm.models._codes import CodeModel
-from bitfm.recommender._growth import without_fields
-from bitfm.recommender._state import CONTEXT, State
+from bitfm.parameters import Parameters, towers
+from bitfm.recommender._state import State
+from bitfm.retrieval import Index
+from bitfm.validation import thread_count
 
-__all__ = ["Evaluation", "evaluate_each_event", "evaluate_events", "evaluate_ratings", "without"]
-
-_SCORES_AT_ONCE = 1 << 24
+__all__ = ["Evaluation", "evaluate_each_event", "evaluate_events", "evaluate_ratings"]
 
 
 @dataclass(frozen=True)
@@ -61,14 +56,9 @@ class Evaluation:
         return {name: value for name, value in named.items() if value is not None}
 
 
-def without(state: State, fields: Sequence[str]) -> State:
-    """Return a state whose model knows nothing of some fields."""
-    return replace(state, model=without_fields(state.model, fields)) if fields else state
-
-
 def evaluate_ratings(
     state: State,
-    model: FeatureModel,
+    parameters: Parameters,
     users: npt.NDArray[Any],
     items: npt.NDArray[Any],
     ratings: npt.NDArray[np.float64],
@@ -77,7 +67,10 @@ def evaluate_ratings(
     k: int,
 ) -> Evaluation:
     """Rank each user's interactions; `names` tells users apart that are not known."""
-    scores = model.predict(state.blocks(users, items, context))
+    from bitfm.evaluation import mae, ndcg, rmse
+
+    scores = parameters.scores(state.blocks(users, items, context).design(), thread_count(state.n_jobs))
+    scores = np.asarray(scores, np.float64)
     return Evaluation(
         ndcg=float(ndcg(names, ratings, scores, k=k)),
         k=k,
@@ -90,7 +83,7 @@ def evaluate_ratings(
 
 def evaluate_events(
     state: State,
-    model: FeatureModel,
+    parameters: Parameters,
     users: npt.NDArray[Any],
     items: npt.NDArray[Any],
     names: npt.NDArray[Any],
@@ -100,6 +93,8 @@ def evaluate_events(
 
     Items that are not known have numbers beyond those that are.
     """
+    import scipy.sparse as sp
+
     _, first, query = np.unique(names, return_index=True, return_inverse=True)
     of_queries = users[first]
     width = max(len(state.items), int(items.max(initial=-1)) + 1)
@@ -109,25 +104,29 @@ def evaluate_events(
     new = ~np.isin(keys, had)  # else there is nothing to recommend
     entries = np.ones(int(new.sum())), (query[new], items[new])
     relevant = sp.csr_matrix(entries, shape=(len(of_queries), width))
-    return _measured(_best(state, model, of_queries, None, seen, k), relevant, k)
+    return _measured(_best(state, parameters, of_queries, None, seen, k), relevant, k)
 
 
 def evaluate_each_event(
     state: State,
-    model: FeatureModel,
+    parameters: Parameters,
     users: npt.NDArray[Any],
     items: npt.NDArray[Any],
     context: Block | None,
     k: int,
 ) -> Evaluation:
     """Rank the catalogue for each interaction, in its context: its item should come first, seen before or not."""
+    import scipy.sparse as sp
+
     n = len(state.items)
     entries = np.ones(len(items)), (np.arange(len(items)), np.where(items < 0, n, items))
     relevant = sp.csr_matrix(entries, shape=(len(items), n + 1))
-    return _measured(_best(state, model, users, context, None, k), relevant, k)
+    return _measured(_best(state, parameters, users, context, None, k), relevant, k)
 
 
-def _measured(found: npt.NDArray[np.int64], relevant: sp.csr_matrix, k: int) -> Evaluation:
+def _measured(found: npt.NDArray[np.int64], relevant: Any, k: int) -> Evaluation:
+    from bitfm.evaluation import rank_metrics
+
     if not relevant.nnz:
         raise EmptyTableError("test: no interaction has an item that is new to its user; give others.")
     means = rank_metrics(found, relevant, k=min(k, found.shape[1])).means()
@@ -142,53 +141,13 @@ def _measured(found: npt.NDArray[np.int64], relevant: sp.csr_matrix, k: int) -> 
 
 
 def _best(
-    state: State, model: FeatureModel, users: npt.NDArray[Any], context: Block | None, seen: Any, k: int
+    state: State, parameters: Parameters, users: npt.NDArray[Any], context: Block | None, seen: Any, k: int
 ) -> npt.NDArray[np.int64]:
-    """Return the best items of any model whose features meet across blocks only, such as those we compare with."""
-    catalogue = np.arange(len(state.items))
-    vectors = _query_vectors(state, model, users, context)
-    item_constants, item_vectors = _sums(model, "item", Block(catalogue, state.tables("item", catalogue)))
-    k = min(k, len(catalogue))
-    found = np.empty((len(users), k), np.int64)
-    step = max(1, _SCORES_AT_ONCE // max(len(catalogue), 1))
-    for begin in range(0, len(users), step):
-        part = slice(begin, begin + step)
-        scores = vectors[part] @ item_vectors.T + item_constants
-        if seen is not None:
-            rows = seen[part]
-            scores[np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), rows.indices] = -np.inf
-        first = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        order = np.lexsort((first, -np.take_along_axis(scores, first, axis=1)))
-        found[part] = np.take_along_axis(first, order, axis=1)
-    return found
-
-
-def _query_vectors(
-    state: State, model: FeatureModel, users: npt.NDArray[Any], context: Block | None
-) -> npt.NDArray[Any]:
-    """Return the vectors of queries; their constants do not change what is best."""
-    distinct, rows = np.unique(users, return_inverse=True)
-    blocks = {"user": Block(rows, state.tables("user", distinct))}
-    if state.context:
-        blocks[CONTEXT] = context if context is not None else state.no_context(len(users))
-    return np.asarray(sum(_sums(model, name, block)[1] for name, block in blocks.items()))
-
-
-def _sums(model: FeatureModel, name: str, block: Block) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return Σ w x and Σ v x of a block's rows."""
-    spans = [field for field in model.fields_ if field.block == name]
-    constants: Any = 0.0
-    vectors: Any = 0.0
-    for span, table in zip(spans, block.tables.values(), strict=True):
-        part = np.arange(span.start, span.stop)
-        matrix = table.to_csr()
-        constants = constants + matrix @ np.asarray(model.weights_[part], np.float64)
-        vectors = vectors + matrix @ _factors(model, part)
-    return constants[block.rows], vectors[block.rows]
-
-
-def _factors(model: FeatureModel, part: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if isinstance(model, CodeModel):
-        return model._factors_of(part)
-    factors = getattr(model, "factors_", None)
-    return np.zeros((len(part), 1), np.float32) if factors is None else np.asarray(factors[part], np.float32)
+    """Return the best items, ranked as they are served: by an index."""
+    index, tower = state.index, state.towers[0]
+    if parameters is not state.index.parameters:
+        catalogue = np.arange(len(state.items))
+        index = Index(parameters, Block(catalogue, state.tables("item", catalogue)), "item")
+        tower = towers(parameters, "item")[0]
+    rows = tower.rows_of(state.queries(users, context), thread_count(state.n_jobs))
+    return index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]

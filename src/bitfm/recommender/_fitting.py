@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,15 +12,15 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
-from bitfm.models._progress import Callback
-from bitfm.models.discrete import DiscreteFM
+from bitfm.models import Callback, DiscreteFM
+from bitfm.parameters import Prior, SideMoments, ids_of, prior_variance, with_all_ids
+from bitfm.recommender._contexts import context_block
 from bitfm.recommender._events import FOLDS, event_examples
-from bitfm.recommender._fold_in import Prior, variance_before
-from bitfm.recommender._growth import ids_of, with_all_ids
 from bitfm.recommender._log import Log, seen_table
 from bitfm.recommender._reading import Interactions
 from bitfm.recommender._side import Side, one_hot_ids
-from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, State, field_name, opposites_of
+from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, FittedTables, State, field_name, moments_of
+from bitfm.retrieval import Index
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,26 +28,9 @@ if TYPE_CHECKING:
     from bitfm.data.columns import FittedColumn
     from bitfm.data.tables import FrameKind
 
-__all__ = ["Fitting", "context_block"]
+__all__ = ["Fitting"]
 
 Numbers: TypeAlias = Mapping[str, npt.NDArray[Any]]  # of users and of items
-
-
-def context_block(columns: tuple[FittedColumn, ...], frame: pl.DataFrame) -> Block:
-    """Return a context a row of the frame; equal ones share a row of the tables."""
-    import polars as pl
-
-    names = [column.name for column in columns]
-    distinct = frame = frame.select(names)
-    rows = np.arange(len(frame), dtype=np.int32)
-    if not any(dtype == pl.Object or dtype.is_nested() for dtype in frame.dtypes):  # which Polars cannot tell apart
-        distinct = frame.unique(maintain_order=True).with_row_index("bitfm row")
-        joined = frame.join(distinct, on=names, how="left", nulls_equal=True, maintain_order="left")
-        rows = joined["bitfm row"].cast(pl.Int32).to_numpy()
-    tables = {}
-    for column in columns:
-        tables[field_name(column.name)] = FeatureTable.of(column.name, column.transform(distinct[column.name]))
-    return Block(rows, tables)
 
 
 @dataclass(frozen=True)
@@ -58,7 +41,7 @@ class Fitting:
     items: Side
     context: tuple[FittedColumn, ...]
     interactions: Interactions
-    model: DiscreteFM
+    model: DiscreteFM | None  # None: for its examples alone
     history: bool
     raters: bool
     negatives: int
@@ -70,6 +53,7 @@ class Fitting:
         users, items = self._numbers()
         met = {"user": np.unique(users), "item": np.unique(items)}  # of the others there is nothing to learn
         blocks, y = self._examples(users, items, met)
+        assert self.model is not None
         model = self.model.fit(blocks, y, callback=callback)
         scores = model.predict(blocks)
         ratings = np.ones(len(users)) if self.interactions.target is None else y
@@ -78,25 +62,22 @@ class Fitting:
         log = Log.of(users, items, ratings, (len(self.users), len(self.items)))
         everybody = self._everybody()
         sizes = {name: len(numbers) for name, numbers in everybody.items()}
-        model = with_all_ids(model, met, sizes, SEEN_FIELDS)
+        parameters = with_all_ids(model.parameters_, met, sizes, SEEN_FIELDS)
         catalogue = Block(everybody["item"], self._tables("item", log.by_item, everybody["item"]))
-        state = State(
-            users=self.users,
-            items=self.items,
-            context=self.context,
-            log=log,
-            model=model,
-            index=model.index(catalogue, block="item"),
-            priors={},
-            opposites={},
-            negatives=float(self.negatives) if self.interactions.target is None else 0.0,
+        negatives = float(self.negatives) if self.interactions.target is None else 0.0
+        tables = FittedTables(self.users, self.items, self.context, log, parameters, model.n_jobs)
+        moments = moments_of(tables, negatives)
+        return State.of(
+            tables,
+            model=model.record(),
+            index=Index(parameters, catalogue, "item"),
+            priors=_priors(tables, moments, float(np.mean((y - scores) ** 2))),
+            moments=moments,
+            negatives=negatives,
             target=target,
             time=time,
             frames=frames,
-            n_jobs=model.n_jobs,
         )
-        state = replace(state, opposites=opposites_of(state))
-        return replace(state, priors=_priors(state, float(np.mean((y - scores) ** 2))))
 
     def examples(self) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return what the model learns from, with the columns that it has in the end."""
@@ -191,19 +172,19 @@ def _known(side: Side, ids: pl.Series) -> npt.NDArray[np.int32]:
     return numbers
 
 
-def _priors(state: State, noise: float) -> dict[str, Prior]:
+def _priors(tables: FittedTables, moments: Mapping[str, SideMoments], noise: float) -> dict[str, Prior]:
     """Return what the ids of either side are like that have ratings."""
     priors = {}
-    for name, opposite in state.opposites.items():
-        counts = np.diff(state.log.side(name).indptr)
+    for name, others in moments.items():
+        counts = np.diff(tables.log.side(name).indptr)
         met = np.flatnonzero(counts)
-        weights, vectors = ids_of(state.model, name, met)
-        n = counts[met] * (1 + opposite.unseen_an_event) + opposite.unseen_anyway
-        an_entry = float(np.trace(opposite.hessian)) / vectors.shape[1]
+        weights, vectors = ids_of(tables.parameters, name, met)
+        n = counts[met] * (1 + others.negatives_per_event) + others.negatives_per_item
+        an_entry = float(np.trace(others.hessian)) / vectors.shape[1]
         priors[name] = Prior(
             noise,
-            variance_before(float(np.mean(weights**2)), noise / n),
-            variance_before(float(np.mean(vectors**2)), noise / np.maximum(n * an_entry, 1e-12)),
+            prior_variance(float(np.mean(weights**2)), noise / n),
+            prior_variance(float(np.mean(vectors**2)), noise / np.maximum(n * an_entry, 1e-12)),
         )
     return priors
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block
 from bitfm.data.tables import as_frame, ids_of, in_kind, need_columns, need_distinct, need_rows
-from bitfm.recommender._fitting import context_block
+from bitfm.recommender._contexts import context_block
 from bitfm.recommender._query import Found, titles_of
 from bitfm.recommender._reading import Interactions, read_interactions
 from bitfm.recommender._state import State

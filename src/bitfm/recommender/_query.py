@@ -13,13 +13,11 @@ from bitfm.data.blocks import Block, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import as_frame, need_columns
 from bitfm.errors import MissingColumnError, ModelFileError, UnknownIdError
-from bitfm.models._codes import CodeModel
-from bitfm.models._explain import Explanation, explain_row
-from bitfm.models._half import Rows
-from bitfm.recommender._fitting import context_block
-from bitfm.recommender._fold_in import Ids, Ratings, fold_in
+from bitfm.parameters import Explanation, Ids, Ratings, TowerRows, fold_in
+from bitfm.parameters import explain as explain_row
+from bitfm.recommender._contexts import context_block
 from bitfm.recommender._side import one_value
-from bitfm.recommender._state import CONTEXT, Amounts, State, field_name
+from bitfm.recommender._state import CONTEXT, State, field_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,8 +60,7 @@ def best_for(
     state: State, users: npt.NDArray[np.int32], context: Block | None, n: int, *, seen: bool, allow: Any, deny: Any
 ) -> Found:
     """Return the best items for known users, or for those of number -1, of whom nothing is known."""
-    distinct, rows = np.unique(users, return_inverse=True)
-    queries = state.user_rows(Block(rows, state.tables("user", distinct)), context)
+    queries = state.user_rows(state.queries(users, context))
     exclude = None if seen else state.log.by_user.take(users)
     return _search(state, queries, n, exclude, allow, deny)
 
@@ -88,20 +85,20 @@ def best_for_new(
     seen = FeatureTable.sparse(np.array([0, len(items)]), items, np.ones(len(items), np.float32), len(state.items))
     tables = state.tables("user", nobody, own=state.users.encode(features, 1), seen=seen)
     block = Block(np.zeros(1, np.int32), tables)
-    plain = state.user_rows(block, None)
-    rows = plain if context is None else state.user_rows(block, context)
+    plain = state.user_rows(state.with_context(block, None))
+    rows = plain if context is None else state.user_rows(state.with_context(block, context))
     rated = ~np.isnan(ratings)
     if rated.any():
-        own = Amounts(plain.constants, plain.as_vectors())
-        constants, vectors = state.opposite_amounts("user", items[rated])
-        of_one = Ratings.of_one(ratings[rated], constants, vectors)
-        rows = _with_id(rows, own, fold_in(of_one, *own, state.opposites["user"], state.priors["user"]))
+        own = plain.as_vectors()
+        of_one = Ratings.of_one(ratings[rated], *state.other_side("user", items[rated]))
+        ids = fold_in(of_one, plain.constants, own, state.moments["user"], state.priors["user"])
+        rows = _with_id(rows, own, ids)
     return _search(state, rows, n, seen, allow, deny)
 
 
 def similar_items(state: State, item: int, n: int) -> Found:
     """Return the items whose scores go up and down with this one's from user to user, by their correlation."""
-    vectors = state.all_amounts("item").vectors
+    vectors = state.all_rows("item").vectors
     spreads = state.item_spreads * state.item_spreads[item]
     alike = np.zeros(len(vectors), np.float32)
     np.divide(vectors @ (state.user_covariance @ vectors[item]), spreads, where=spreads > 0, out=alike)
@@ -114,10 +111,7 @@ def similar_items(state: State, item: int, n: int) -> Found:
 def explain(state: State, user: int, item: int, context: Block | None) -> Explanation:
     """Take the score of a pair apart, with names for the features."""
     blocks = state.blocks(np.array([user]), np.array([item]), context)
-    model: CodeModel = state.model
-    return explain_row(
-        blocks.to_csr(), model.fields_, model.bias_, model.weights_, model._factors_of, True, FeatureNames(state)
-    )
+    return explain_row(state.parameters, blocks, FeatureNames(state))
 
 
 def titles_of(state: State, items: npt.NDArray[Any]) -> pl.Series | None:
@@ -146,9 +140,9 @@ class FeatureNames:
         return f"{place}: {shown if shown is not None else state.items.ids[feature]}"
 
 
-def _search(state: State, rows: Rows, n: int, exclude: Any, allow: Any, deny: Any) -> Found:
+def _search(state: State, rows: TowerRows, n: int, exclude: Any, allow: Any, deny: Any) -> Found:
     allowed, denied = (None if given is None else _known_items(state, given) for given in (allow, deny))
-    found = Found(*state.index._best(rows, n, exclude, allowed, denied, state.n_jobs))
+    found = Found(*state.index.search_rows(rows, n, exclude=exclude, allow=allowed, deny=denied, n_jobs=state.n_jobs))
     if found.items.max(initial=-1) >= len(state.items):
         raise ModelFileError("the index of the model is damaged: it holds items that there are not; save it again.")
     return found
@@ -206,13 +200,12 @@ def _rating(item: Any, rating: Any) -> float:
     return value
 
 
-def _with_id(rows: Rows, own: Amounts, ids: Ids) -> Rows:
+def _with_id(rows: TowerRows, own: npt.NDArray[np.float32], ids: Ids) -> TowerRows:
     """Return a query with an id of its own; the rows are the same without it."""
     vector = ids.gains[:, None] * unpack_codes(ids.codes)
     vectors = rows.as_vectors()
-    constants = rows.constants + ids.weights + (vectors - own.vectors) @ vector[0]  # the context meets the id, too
-    nothing = np.zeros(len(vectors), bool)
-    return Rows(constants, rows.codes[:0], rows.gains[:0], vectors + vector, nothing)
+    constants = rows.constants + ids.weights + (vectors - own) @ vector[0]  # the context meets the id as well
+    return TowerRows.of_vectors(constants, vectors + vector)
 
 
 def _some(state: State) -> str:

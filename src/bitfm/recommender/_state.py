@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
-from bitfm.models._half import Rows
-from bitfm.models.discrete import DiscreteFM
-from bitfm.recommender._fold_in import Opposite, Prior
+from bitfm.parameters import CodeParameters, ModelRecord, Prior, SideMoments, Tower, TowerRows, towers
 from bitfm.recommender._log import Log, seen_table
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.retrieval import Index
@@ -24,19 +22,12 @@ if TYPE_CHECKING:
     from bitfm.data.columns import FittedColumn
     from bitfm.data.tables import FrameKind
 
-__all__ = ["CONTEXT", "SEEN_FIELDS", "Amounts", "State", "field_name", "opposites_of"]
+__all__ = ["CONTEXT", "SEEN_FIELDS", "FittedTables", "State", "field_name", "moments_of"]
 
 CONTEXT = "context"  # the block of the context's columns
 _MOST_NUMBERS = 1 << 24  # of a side's vectors, to keep them at hand
-_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
+_ROWS_PER_THREAD = 256  # below, starting a thread costs more than it saves
 SEEN_FIELDS = {"user": "history", "item": "raters"}
-
-
-class Amounts(NamedTuple):
-    """What rows of one side add to a score: a constant, and a vector to multiply with the other side's."""
-
-    constants: npt.NDArray[np.float64]
-    vectors: npt.NDArray[np.float32]
 
 
 def field_name(column: str) -> str:
@@ -45,31 +36,29 @@ def field_name(column: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """Sides, context, interactions, model and index that belong together."""
+class FittedTables:
+    """Sides, contexts and interactions, and the parameters that were fitted to them: the rows of both towers."""
 
     users: Side
     items: Side
     context: tuple[FittedColumn, ...]
     log: Log
-    model: DiscreteFM
-    index: Index  # an item's position is its number
-    priors: Mapping[str, Prior]  # of either side's ids
-    opposites: Mapping[str, Opposite]  # what a new id of a side meets, as it was at the fit
-    negatives: float  # unseen items that count against an event; 0 for ratings
-    target: str | None
-    time: str | None
-    frames: FrameKind
+    parameters: CodeParameters
     n_jobs: int | None
 
     def side(self, name: str) -> Side:
         """Return users or items."""
         return self.users if name == "user" else self.items
 
-    @cached_property
+    @property
     def sizes(self) -> dict[tuple[str, str], int]:
         """Number of features by block and field."""
-        return {(field.block, field.name): field.size for field in self.model.fields_}
+        return self.parameters.sizes
+
+    @cached_property
+    def towers(self) -> tuple[Tower, Tower]:
+        """The towers of users, with their context, and of items."""
+        return towers(self.parameters, "item")
 
     def tables(
         self,
@@ -103,28 +92,36 @@ class State:
         tables["id"] = one_hot_ids(numbers if with_id else np.full(len(numbers), -1), self.sizes[name, "id"])
         return tables
 
-    def user_rows(self, user: Block, context: Block | None) -> Rows:
-        """Return what queries amount to: a user each, in a context each."""
-        blocks = {"user": user}
-        if self.context:
-            blocks[CONTEXT] = context if context is not None else self.no_context(len(user))
-        return self.index._users.rows("users", Blocks(**blocks), self._threads(len(user)))
+    def queries(self, users: npt.NDArray[Any], context: Block | None) -> Blocks:
+        """Return the users' tower's blocks for queries: a user each, in a context each."""
+        distinct, rows = np.unique(users, return_inverse=True)
+        return self.with_context(Block(rows, self.tables("user", distinct)), context)
+
+    def with_context(self, user: Block, context: Block | None) -> Blocks:
+        """Put the block of contexts beside that of the users; none at all is an unknown one."""
+        if not self.context:
+            return Blocks(user=user)
+        return Blocks(user=user, **{CONTEXT: self.no_context(len(user)) if context is None else context})
+
+    def user_rows(self, blocks: Blocks) -> TowerRows:
+        """Return the users' tower for queries."""
+        return self.towers[0].rows_of(blocks, self._threads(len(blocks)))
 
     def _threads(self, n_rows: int) -> int:
-        return min(thread_count(self.n_jobs), 1 + n_rows // _ROWS_A_THREAD)
+        return min(thread_count(self.n_jobs), 1 + n_rows // _ROWS_PER_THREAD)
 
     def no_context(self, n: int) -> Block:
         """Return n times an unknown context."""
         return Block(np.zeros(n, np.int32), {field_name(c.name): one_empty_row(c.width) for c in self.context})
 
-    def amounts(self, name: str, numbers: npt.NDArray[Any], **tables: Any) -> Amounts:
-        """Return what rows of one side amount to; a user's constant holds the model's bias."""
+    def rows(self, name: str, numbers: npt.NDArray[Any], **tables: Any) -> TowerRows:
+        """Return a side's tower for some rows, all as vectors; a user's constant holds the model's bias."""
         block = Block(np.arange(len(numbers)), self.tables(name, numbers, **tables))
         if name == "user":
-            rows = self.user_rows(block, None)
+            found = self.user_rows(self.with_context(block, None))
         else:
-            rows = self.index._items.rows("items", block, self._threads(len(block)))
-        return Amounts(rows.constants, rows.as_vectors())
+            found = self.towers[1].rows_of(Blocks(item=block), self._threads(len(block)))
+        return TowerRows.of_vectors(found.constants, found.as_vectors())
 
     def blocks(self, users: npt.NDArray[Any], items: npt.NDArray[Any], context: Block | None) -> Blocks:
         """Return interactions as the model takes them; numbers of -1 are users and items that are not known."""
@@ -141,49 +138,74 @@ class State:
         self, users: npt.NDArray[Any], items: npt.NDArray[Any], context: Block | None
     ) -> npt.NDArray[np.float64]:
         """Return the model's scores of interactions."""
-        return self.model.predict(self.blocks(users, items, context))
+        if not len(users):
+            return np.zeros(0)
+        blocks = self.blocks(users, items, context)
+        return np.asarray(self.parameters.scores(blocks.design(), thread_count(self.n_jobs)), np.float64)
 
     @cached_property
-    def whole_sides(self) -> dict[str, Amounts]:
-        """What every row of a side amounts to, of sides for which `all_amounts` has been asked."""
+    def whole_sides(self) -> dict[str, TowerRows]:
+        """The towers' rows of sides for which `all_rows` has been asked."""
         return {}
 
-    def all_amounts(self, name: str) -> Amounts:
-        """Return what every row of a side amounts to."""
+    def all_rows(self, name: str) -> TowerRows:
+        """Return a side's tower for all of its rows."""
         if name not in self.whole_sides:
-            self.whole_sides[name] = self.amounts(name, np.arange(len(self.side(name))))
+            self.whole_sides[name] = self.rows(name, np.arange(len(self.side(name))))
         return self.whole_sides[name]
+
+    def other_side(self, name: str, numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return constants and vectors of some rows of the other side."""
+        other = "item" if name == "user" else "user"
+        if len(self.side(other)) * self.parameters.bits > _MOST_NUMBERS:
+            found = self.rows(other, numbers)
+            return found.constants, found.vectors
+        found = self.all_rows(other)
+        return found.constants[numbers], found.vectors[numbers]
+
+
+@dataclass(frozen=True, eq=False)
+class State(FittedTables):
+    """Everything a fitted recommender knows; a change makes another state and leaves this one as it was."""
+
+    model: ModelRecord  # the estimator that yielded the parameters
+    index: Index  # an item's position is its index
+    priors: Mapping[str, Prior]  # of either side's ids
+    moments: Mapping[str, SideMoments]  # of what a new id of a side meets, as it was at the fit
+    negatives: float  # unseen items that count against an event; 0 for ratings
+    target: str | None
+    time: str | None
+    frames: FrameKind
+
+    @classmethod
+    def of(cls, tables: FittedTables, **more: Any) -> State:
+        """Return a state over tables."""
+        state = cls(**{field.name: getattr(tables, field.name) for field in fields(tables)}, **more)
+        state.whole_sides.update(tables.whole_sides)
+        return state
 
     @cached_property
     def user_covariance(self) -> npt.NDArray[np.float32]:
         """How users' vectors vary together."""
-        users = self.opposites["item"].moment
+        users = self.moments["item"].second_moment
         return np.asarray(users[1:-1, 1:-1] - np.outer(users[0, 1:-1], users[0, 1:-1]), np.float32)
 
     @cached_property
     def item_spreads(self) -> npt.NDArray[np.float32]:
         """How far the personal part of each item's score spreads over users."""
-        vectors = self.all_amounts("item").vectors
+        vectors = self.all_rows("item").vectors
         squares = np.einsum("ij,ij->i", vectors @ self.user_covariance, vectors)
         return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)
 
-    def opposite_amounts(self, name: str, numbers: npt.NDArray[Any]) -> Amounts:
-        """Return what rows of the other side amount to."""
-        other = "item" if name == "user" else "user"
-        if len(self.side(other)) * self.model.bits > _MOST_NUMBERS:
-            return self.amounts(other, numbers)
-        constants, vectors = self.all_amounts(other)
-        return Amounts(constants[numbers], vectors[numbers])
 
-
-def opposites_of(state: State) -> dict[str, Opposite]:
+def moments_of(tables: FittedTables, negatives: float) -> dict[str, SideMoments]:
     """Return either side as a new id of the other sees it, by the name of the new id's side."""
-    users, items = (np.diff(state.log.side(name).indptr) for name in ("user", "item"))
+    users, items = (np.diff(tables.log.side(name).indptr) for name in ("user", "item"))
     some_users, some_items = np.flatnonzero(users), np.flatnonzero(items)
-    unseen = state.negatives * state.log.by_user.n_entries / max(len(some_items), 1)
+    unseen = negatives * tables.log.by_user.n_entries / max(len(some_items), 1)
     return {
-        "user": Opposite.of_items(*state.opposite_amounts("user", some_items), items[some_items], state.negatives),
-        "item": Opposite.of_users(*state.opposite_amounts("item", some_users), users[some_users], unseen),
+        "user": SideMoments.of_items(*tables.other_side("user", some_items), items[some_items], negatives),
+        "item": SideMoments.of_users(*tables.other_side("item", some_users), users[some_users], unseen),
     }
 
 

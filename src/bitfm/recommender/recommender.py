@@ -5,28 +5,23 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from bitfm.data.blocks import Blocks
-from bitfm.models import DiscreteFM, Explanation
-from bitfm.models._base import FeatureModel
-from bitfm.models._progress import Callback
+from bitfm.errors import ModelFileError, NotFittedError
+from bitfm.parameters import KINDS, Explanation, Parameters, without_fields
 from bitfm.recommender import _changes, _evaluation, _given, _query
 from bitfm.recommender._evaluation import Evaluation
-from bitfm.recommender._events import ANCHOR, teacher_of_events
-from bitfm.recommender._fitting import Fitting
 from bitfm.recommender._reading import ColumnNote, SideReader, read_interactions
 from bitfm.recommender._state import State
 from bitfm.validation import check_choice, check_integer
 
-if TYPE_CHECKING:
-    pass
+if TYPE_CHECKING:  # a query needs no estimator
+    from bitfm.models import Callback, DiscreteFM
+    from bitfm.models._base import FeatureModel
 
 __all__ = ["Recommender"]
 
@@ -139,7 +134,7 @@ class Recommender:
         state = self._state
         thing = "events" if state.target is None else "ratings"
         sizes = f"{len(state.users)} users, {len(state.items)} items, {state.log.by_user.n_entries} {thing}"
-        return f"Recommender({sizes}, {state.model.bits} bits)"
+        return f"Recommender({sizes}, {state.parameters.bits} bits)"
 
     def fit(
         self,
@@ -183,6 +178,7 @@ class Recommender:
             If a table cannot be used; the message names table, column and row. What was fitted before stays.
         """
         from bitfm.data.tables import as_frame
+        from bitfm.recommender._fitting import Fitting
 
         context = (context,) if isinstance(context, str) else tuple(context)
         if len(set(context)) < len(context):
@@ -253,7 +249,7 @@ class Recommender:
         frame of the kind that the recommender was fitted on
             Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` first.
         """
-        state = self._fitted()
+        state = self.state
         single = _given.is_id(users)
         ids = [users] if single else list(users)
         numbers = state.users.numbers_of(ids)
@@ -282,7 +278,7 @@ class Recommender:
             Columns of the users' table; what is not given is missing.
         n, context, allow, deny : as for `recommend`
         """
-        state = self._fitted()
+        state = self.state
         found = _query.best_for_new(
             state,
             history,
@@ -300,7 +296,7 @@ class Recommender:
         The score is the correlation, from user to user, of what the model says of the two items beyond what it says of
         any.
         """
-        state = self._fitted()
+        state = self.state
         found = _query.similar_items(state, _query.item_number(state, item), check_integer("n", n, 1))
         return _given.answer(state, _query.Found(found.items[None, :], found.scores[None, :]), None)
 
@@ -309,7 +305,7 @@ class Recommender:
 
         A user of None is somebody of whom nothing is known.
         """
-        state = self._fitted()
+        state = self.state
         number = -1 if user is None else int(state.users.numbers_of([user])[0])
         at = _query.context_of(state, self._told("context", context), 1)
         return _query.explain(state, number, _query.item_number(state, item), at)
@@ -322,7 +318,7 @@ class Recommender:
         pairs : table with the columns of users, items and context, or a list of pairs of ids
             Users, items and values that are not known are scored by what is. Columns of the context may be left out.
         """
-        state = self._fitted()
+        state = self.state
         return state.scores(*_given.pairs_of(state, pairs))
 
     def evaluate(
@@ -354,27 +350,30 @@ class Recommender:
         """
         if model is not None and len(without):
             raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
-        state = self._fitted()
+        state = self.state
         k = check_integer("k", k, 1)
-        state = _evaluation.without(state, [without] if isinstance(without, str) else without)
+        parameters: Parameters = state.parameters if model is None else model.parameters_
+        if len(without):
+            parameters = without_fields(state.parameters, [without] if isinstance(without, str) else without)
         read = _given.interactions_of(state, test, "test", latest=False)
         users, items = state.users.ids.numbers(read.users), state.items.ids.numbers(read.items)
         names = read.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
         context = _given.contexts_of(state, read)
-        judged = state.model if model is None else model
         by = check_choice("by", by, ("auto", "user", "interaction"))
         if read.target is None and (by == "interaction" or (by == "auto" and state.context)):
-            return _evaluation.evaluate_each_event(state, judged, users, items, context, k)
+            return _evaluation.evaluate_each_event(state, parameters, users, items, context, k)
         if read.target is None:
             items = items.astype(np.int64)
             unknown = np.unique(read.items.filter(items < 0), return_inverse=True)[1]
             items[items < 0] = len(state.items) + unknown  # which nobody can find
-            return _evaluation.evaluate_events(state, judged, users, items, names, k)
-        return _evaluation.evaluate_ratings(state, judged, users, items, read.target, context, names, k)
+            return _evaluation.evaluate_events(state, parameters, users, items, names, k)
+        return _evaluation.evaluate_ratings(state, parameters, users, items, read.target, context, names, k)
 
     def training_data(self, interactions: Any) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return interactions as `fit` gives them to the model: blocks and targets, for events with items drawn."""
-        state = self._fitted()
+        from bitfm.recommender._fitting import Fitting
+
+        state = self.state
         read = _given.interactions_of(
             state, interactions, "interactions", latest=state.target is not None and not state.context
         )
@@ -383,7 +382,7 @@ class Recommender:
             state.items,
             state.context,
             read,
-            state.model,
+            None,
             ("user", "history") in state.sizes,
             ("item", "raters") in state.sizes,
             self.negatives,
@@ -394,16 +393,16 @@ class Recommender:
 
     def add_users(self, users: Any) -> Self:
         """Add users, or give known ones other values; columns as of the table that the recommender was fitted on."""
-        ids, frame = _given.rows_of(self._fitted(), "user", users)
+        ids, frame = _given.rows_of(self.state, "user", users)
         with self._changing:
-            self._state = _changes.with_side_rows(self._fitted(), "user", ids, frame)
+            self._state = _changes.with_side_rows(self.state, "user", ids, frame)
         return self
 
     def add_items(self, items: Any) -> Self:
         """Add items, or give known ones other values; they are recommended from now on."""
-        ids, frame = _given.rows_of(self._fitted(), "item", items)
+        ids, frame = _given.rows_of(self.state, "item", items)
         with self._changing:
-            self._state = _changes.with_side_rows(self._fitted(), "item", ids, frame)
+            self._state = _changes.with_side_rows(self.state, "item", ids, frame)
         return self
 
     def add_ratings(self, ratings: Any) -> Self:
@@ -418,7 +417,7 @@ class Recommender:
             Columns of the context, and of the time, may be left out.
         """
         with self._changing:
-            state = self._fitted()
+            state = self.state
             read = _given.interactions_of(state, ratings, "ratings", latest=not state.context)
             values = np.ones(len(read)) if read.target is None else read.target
             self._state = _changes.with_ratings(state, read.users, read.items, values, _given.contexts_of(state, read))
@@ -427,22 +426,33 @@ class Recommender:
     @property
     def n_users(self) -> int:
         """Number of users."""
-        return len(self._fitted().users)
+        return len(self.state.users)
 
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return len(self._fitted().items)
+        return len(self.state.items)
 
     @property
     def fields(self) -> list[str]:
         """The model's fields, such as ``"user.age"`` and ``"user.history"``."""
-        return [f"{field.block}.{field.name}" for field in self._fitted().model.fields_]
+        return [f"{field.block}.{field.name}" for field in self.state.parameters.fields]
 
     @property
-    def model_(self) -> DiscreteFM:
-        """The fitted machine."""
-        return self._fitted().model
+    def model_(self) -> Any:
+        """The fitted model, as an estimator."""
+        state = self.state
+        kind = KINDS.get(state.model.kind)
+        if kind is None:
+            raise ModelFileError(f"the kind of model {state.model.kind!r} is not known here; install its package.")
+        return kind.from_record(state.model, state.parameters, state.index)
+
+    def feature_name(self, field: str, feature: int) -> str:
+        """Return what a feature of one of the `fields` stands for, for people to read."""
+        for span in self.state.parameters.fields:
+            if f"{span.block}.{span.name}" == field:
+                return _query.FeatureNames(self.state)(span, feature).partition(": ")[2]
+        raise ValueError(f"feature_name: there is no field {field!r}; the fields are {', '.join(self.fields)}.")
 
     def describe(self) -> Any:
         """Return what was made of the columns: a frame of side, column, kind, why, features and share of missing."""
@@ -452,19 +462,48 @@ class Recommender:
 
         names = ("side", "column", "kind", "why", "features", "missing")
         rows = {name: [getattr(note, name) for note in self._columns] for name in names}
-        return in_kind(pl.DataFrame(rows), self._fitted().frames)
+        return in_kind(pl.DataFrame(rows), self.state.frames)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but ``kinds`` and ``model``, which a new fit would need, to one file; see `bitfm.open`.
+        """Write everything but ``kinds`` and ``model``, which a new fit would need, to one file; see `bitfm.load`.
 
         The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
         """
         from bitfm.recommender._saving import save_recommender
 
-        self._fitted()
-        save_recommender(self, Path(path))
+        save_recommender(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recommender:
+        """Open a saved recommender; as `bitfm.load`, but refuses a file that holds a model alone."""
+        from bitfm.loading import load
+
+        found = load(path)
+        if not isinstance(found, Recommender):
+            raise ModelFileError(
+                f"{os.fspath(path)} holds a model without a recommender's tables; open it with bitfm.load, or save a "
+                "Recommender."
+            )
+        return found
+
+    @classmethod
+    def of_state(cls, state: State, columns: list[ColumnNote], notes: dict[str, str], **settings: Any) -> Recommender:
+        """Return a fitted recommender of its parts."""
+        recommender = cls(**settings)
+        recommender._state, recommender._columns, recommender.notes = state, columns, notes
+        return recommender
+
+    @property
+    def columns(self) -> list[ColumnNote]:
+        """What was made of each column."""
+        return self._columns
 
     def _machine(self, *, events: bool) -> DiscreteFM:
+        from sklearn.base import clone
+
+        from bitfm.models import DiscreteFM
+        from bitfm.recommender._events import ANCHOR, teacher_of_events
+
         if self.model is not None:
             if not isinstance(self.model, DiscreteFM):
                 raise TypeError(f"model must be a DiscreteFM or None, got {type(self.model).__name__}.")
@@ -483,7 +522,9 @@ class Recommender:
         machine.pairs = "across"
         return machine
 
-    def _fitted(self) -> State:
+    @property
+    def state(self) -> State:
+        """What was learnt: sides, parameters and index, as one immutable value."""
         if self._state is None:
             raise NotFittedError("This Recommender is not fitted yet: call fit with a table of interactions first.")
         return self._state

@@ -1,5 +1,7 @@
-"""The best items for a user: exact top-N over a catalogue."""
+"""Exact top-N over parameters, and scores of pairs."""
 
-from bitfm.retrieval.index import Index
+from bitfm.retrieval.index import Index, RowCodeSettings
+from bitfm.retrieval.pairs import records_of, score_pairs
+from bitfm.retrieval.saving import pack_index, unpack_index
 
-__all__ = ["Index"]
+__all__ = ["Index", "RowCodeSettings", "pack_index", "records_of", "score_pairs", "unpack_index"]

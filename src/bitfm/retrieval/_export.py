@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.errors import BitfmError
-from bitfm.retrieval._code_shelf import CodeShelf
-from bitfm.retrieval._shelf import Items, Shelf
+from bitfm.retrieval._code_segment import CodeSegment
+from bitfm.retrieval._segment import Items, Segment
 
 __all__ = ["to_faiss_binary", "to_usearch"]
 
 
-def to_faiss_binary(shelves: Sequence[Shelf]) -> Any:
+def to_faiss_binary(segments: Sequence[Segment]) -> Any:
     """Return FAISS's index of Hamming distances, with positions for ids."""
-    codes, positions = _codes_of("to_faiss_binary", shelves)
+    codes, positions = _codes_of("to_faiss_binary", segments)
     try:
         import faiss
     except ImportError:
@@ -27,9 +27,9 @@ def to_faiss_binary(shelves: Sequence[Shelf]) -> Any:
     return index
 
 
-def to_usearch(shelves: Sequence[Shelf]) -> Any:
+def to_usearch(segments: Sequence[Segment]) -> Any:
     """Return USearch's graph of Hamming distances, with positions for keys."""
-    codes, positions = _codes_of("to_usearch", shelves)
+    codes, positions = _codes_of("to_usearch", segments)
     try:
         from usearch.index import Index
     except ImportError:
@@ -40,11 +40,11 @@ def to_usearch(shelves: Sequence[Shelf]) -> Any:
     return index
 
 
-def _codes_of(what: str, shelves: Sequence[Shelf]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    if not all(isinstance(shelf, CodeShelf) for shelf in shelves):
+def _codes_of(what: str, segments: Sequence[Segment]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    if not all(isinstance(segment, CodeSegment) for segment in segments):
         raise ValueError(
             f"{what}: the items have several features each, so they have no codes; index items that are bare ids."
         )
-    items = Items.together([shelf.items() for shelf in shelves])
+    items = Items.together([segment.items() for segment in segments])
     order = np.argsort(items.positions)
     return np.ascontiguousarray(items.codes[order]), items.positions[order].astype(np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable, check_rows
-from bitfm.retrieval._shelf import Excluded
+from bitfm.retrieval._segment import Excluded
 
 __all__ = ["excluded_of", "positions_of"]
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.models._half import Rows, halves
-from bitfm.retrieval._code_shelf import CodeShelf
+from bitfm.parameters import Parameters, TowerRows, towers
+from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
-from bitfm.retrieval._row_code_shelf import RowCodeShelf
+from bitfm.retrieval._row_code_segment import RowCodeSegment
+from bitfm.retrieval._segment import Items, Mask, Segment, best_of, count
 from bitfm.retrieval._selection import excluded_of, positions_of
-from bitfm.retrieval._shelf import Items, Mask, Shelf, best_of, count
-from bitfm.retrieval._vector_shelf import VectorShelf
+from bitfm.retrieval._vector_segment import VectorSegment
 from bitfm.validation import check_bits, check_choice, check_integer, thread_count
-
-if TYPE_CHECKING:
-    from bitfm.models._codes import CodeModel
 
 __all__ = ["Index", "RowCodeSettings"]
 
 _MANY = 100_000  # items from which on "auto" takes row codes
-_PAIRS_A_THREAD = 4_000_000  # below, starting a thread costs more than it saves
+_PAIRS_PER_THREAD = 4_000_000  # below, starting a thread costs more than it saves
 
 
 class RowCodeSettings(NamedTuple):
@@ -34,14 +31,21 @@ class RowCodeSettings(NamedTuple):
 
 
 class Index:
-    """A catalogue of items, laid out to find the best for a user; made by `DiscreteFM.index`.
+    """A catalogue of items, laid out to find the best for a user; a model's ``index`` makes it.
 
     Items have positions, counted from 0 in the order in which they were given. The result of a search is that of
     scoring every item and sorting, ties by lowest position, at any number of threads.
 
+    Parameters
+    ----------
+    parameters : CodeParameters or FactorParameters
+        What a fit yielded; ``parameters_`` of a model.
+    items, block, mode, bits, rescore
+        See `DistilledFM.index`.
+
     Attributes
     ----------
-    model : DiscreteFM or another model of codes
+    parameters : CodeParameters or FactorParameters
     mode : {"exact", "codes"}
         Whether a search is exact, or finds candidates by row codes; of ``mode="auto"``, what it has come to.
 
@@ -67,7 +71,7 @@ class Index:
 
     def __init__(
         self,
-        model: CodeModel,
+        parameters: Parameters,
         items: Any = None,
         block: str | None = None,
         *,
@@ -75,27 +79,32 @@ class Index:
         bits: int = 64,
         rescore: int = 50,
     ) -> None:
-        self._start(model, block, RowCodeSettings(check_bits(bits), check_integer("rescore", rescore, 1, 10**6)))
+        self._start(parameters, block, RowCodeSettings(check_bits(bits), check_integer("rescore", rescore, 1, 10**6)))
         self.mode = check_choice("mode", mode, ("exact", "codes", "auto"))
-        self.add(np.arange(len(self._items.gains)) if items is None else items)
+        self.add(np.arange(self._items.n_features) if items is None else items)
 
     @classmethod
-    def _of_shelves(
-        cls, model: CodeModel, block: str, shelves: tuple[Shelf, ...], n_positions: int, row_codes: RowCodeSettings
+    def of_segments(
+        cls,
+        parameters: Parameters,
+        block: str,
+        segments: tuple[Segment, ...],
+        n_positions: int,
+        row_codes: RowCodeSettings,
     ) -> Index:
+        """Return an index over segments that are there already, as in a file."""
         index = cls.__new__(cls)
-        index._start(model, block, row_codes)
-        index.mode = "codes" if any(isinstance(shelf, RowCodeShelf) for shelf in shelves) else "exact"
-        index._shelves, index._n_positions = shelves, n_positions
+        index._start(parameters, block, row_codes)
+        index.mode = "codes" if any(isinstance(segment, RowCodeSegment) for segment in segments) else "exact"
+        index._segments, index._n_positions = segments, n_positions
         return index
 
-    def _start(self, model: CodeModel, block: str | None, row_codes: RowCodeSettings) -> None:
-        self.model = model
-        self._fitted = model.codes_  # what the index is of: the model may be fitted again
-        self._row_codes = row_codes
-        self._users, self._items = halves(model, block)
+    def _start(self, parameters: Parameters, block: str | None, row_codes: RowCodeSettings) -> None:
+        self.parameters = parameters
+        self.row_codes = row_codes
+        self._users, self._items = towers(parameters, block)
         self._writing = threading.Lock()
-        self._shelves: tuple[Shelf, ...] = ()
+        self._segments: tuple[Segment, ...] = ()
         self._n_positions = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,13 +117,23 @@ class Index:
     @property
     def block(self) -> str:
         """Which of the model's blocks the items are."""
-        return self._items.names[0]
+        return self._items.blocks[0]
+
+    @property
+    def n_positions(self) -> int:
+        """Number of positions, those of removed items included."""
+        return self._n_positions
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The parts that the catalogue is kept in; each is immutable."""
+        return self._segments
 
     def __len__(self) -> int:
-        return sum(shelf.n_items for shelf in self._shelves)
+        return sum(segment.n_items for segment in self._segments)
 
     def __repr__(self) -> str:
-        how = "exact" if self.mode == "exact" else f"row codes of {self._row_codes.bits} bits"
+        how = "exact" if self.mode == "exact" else f"row codes of {self.row_codes.bits} bits"
         return f"Index({len(self)} items, {how})"
 
     def search(
@@ -132,8 +151,8 @@ class Index:
         Parameters
         ----------
         users : Blocks, Block or array of int
-            The queries, one an interaction: the blocks of the model other than the items', context included. Where
-            these are bare ids, their numbers will do.
+            The queries, one per interaction: the blocks of the model other than the items', context included. Where
+            these are bare ids, their indices will do.
         n : int, default 10
             How many; if fewer items are left, as many as there are.
         exclude : sparse matrix, queries × positions, optional
@@ -151,23 +170,30 @@ class Index:
             The model's scores; -inf where there is no item.
         """
         rows = self._users.rows("users", users, thread_count(n_jobs))
-        return self._best(rows, n, exclude, allow, deny, n_jobs)
+        return self.search_rows(rows, n, exclude=exclude, allow=allow, deny=deny, n_jobs=n_jobs)
 
-    def _best(
-        self, rows: Rows, n: int, exclude: Any, allow: Any, deny: Any, n_jobs: int | None
+    def search_rows(
+        self,
+        rows: TowerRows,
+        n: int = 10,
+        *,
+        exclude: Any = None,
+        allow: npt.ArrayLike | None = None,
+        deny: npt.ArrayLike | None = None,
+        n_jobs: int | None = -1,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Search for queries that have been worked out."""
+        """Return the best n items for rows of a users' tower, such as those of users folded in; see `search`."""
         n = check_integer("n", n, 0)
         threads = thread_count(n_jobs)
-        shelves, n_positions = self._shelves, self._n_positions
+        segments, n_positions = self._segments, self._n_positions
         excluded = excluded_of(exclude, len(rows), n_positions)
         allowed = None if allow is None else positions_of("allow", allow, n_positions)
         denied = None if deny is None else positions_of("deny", deny, n_positions)
-        masks = [_mask(shelf, allowed, denied) for shelf in shelves]
+        masks = [_mask(segment, allowed, denied) for segment in segments]
         n = min(n, sum(left for _, left in masks))
         found = [
-            shelf.search(mask, rows, excluded, min(n, left), min(threads, 1 + len(rows) * left // _PAIRS_A_THREAD))
-            for shelf, (mask, left) in zip(shelves, masks, strict=True)
+            segment.search(mask, rows, excluded, min(n, left), min(threads, 1 + len(rows) * left // _PAIRS_PER_THREAD))
+            for segment, (mask, left) in zip(segments, masks, strict=True)
         ]
         if len(found) == 1:
             return found[0]
@@ -179,19 +205,19 @@ class Index:
         Parameters
         ----------
         items : Block, or array of int where items are bare ids
-            One item an interaction.
+            One item per interaction.
         """
         with self._writing:
             rows = self._items.rows("items", items, thread_count(-1))
             positions = np.arange(self._n_positions, self._n_positions + len(rows))
-            self._put(Items.of(rows, positions), self._shelves)
+            self._put(Items.of(rows, positions), self._segments)
         return positions
 
     def remove(self, positions: npt.ArrayLike) -> None:
         """Take items out. Their positions are not given to others."""
         with self._writing:
             gone = positions_of("positions", positions, self._n_positions)
-            self._shelves = tuple(shelf.without(gone) for shelf in self._shelves)
+            self._segments = tuple(segment.deleted(gone) for segment in self._segments)
 
     def change(self, positions: npt.ArrayLike, items: Any) -> None:
         """Give items other features; each keeps its position. What was removed comes back.
@@ -200,21 +226,21 @@ class Index:
         ----------
         positions : array of int
         items : Block, or array of int where items are bare ids
-            One item a position.
+            One item per position.
         """
         with self._writing:
             where = positions_of("positions", positions, self._n_positions)
             rows = self._items.rows("items", items, thread_count(-1))
             if len(where) != len(rows) or len(np.unique(where)) < len(where):
                 raise ValueError(
-                    f"change: expected one item a position, each position once; got {len(where)} positions "
+                    f"change: expected one item per position, each position once; got {len(where)} positions "
                     f"({len(np.unique(where))} different) and {len(rows)} items."
                 )
-            self._put(Items.of(rows, where), tuple(shelf.without(where) for shelf in self._shelves))
+            self._put(Items.of(rows, where), tuple(segment.deleted(where) for segment in self._segments))
 
-    def _of_grown(self, model: CodeModel) -> Index:
-        """Return the same items with a model that has other users, or more of them."""
-        return Index._of_shelves(model, self.block, self._shelves, self._n_positions, self._row_codes)
+    def with_parameters(self, parameters: Parameters) -> Index:
+        """Return the same items with parameters that have other users, or more of them."""
+        return Index.of_segments(parameters, self.block, self._segments, self._n_positions, self.row_codes)
 
     def to_faiss_binary(self) -> Any:
         """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
@@ -223,45 +249,40 @@ class Index:
         where all items have the same. Queries are codes, too, such as ``model.codes_`` of users. Needs the extra
         ``faiss``.
         """
-        return to_faiss_binary(self._shelves)
+        return to_faiss_binary(self._segments)
 
     def to_usearch(self) -> Any:
         """Return the items' codes as a USearch ``Index`` of Hamming distances, positions for keys.
 
         As for `to_faiss_binary`; and its search is not exact. Needs the extra ``usearch``.
         """
-        return to_usearch(self._shelves)
+        return to_usearch(self._segments)
 
-    def _put(self, items: Items, shelves: tuple[Shelf, ...]) -> None:
-        """Put items on a shelf of their own, together with those of shelves that are not much larger.
+    def _put(self, items: Items, segments: tuple[Segment, ...]) -> None:
+        """Put items on a segment of their own, together with those of segments that are not much larger.
 
-        So there are few shelves, and an item is moved seldom.
+        So there are few segments, and an item is moved seldom.
         """
         coded = len(items.codes) == len(items)
         if self.mode == "auto":
             self.mode = "codes" if len(items) >= _MANY and not coded else "exact"
-        kind = CodeShelf if coded else RowCodeShelf if self.mode == "codes" else VectorShelf
-        kept = list(shelves)
+        kind = CodeSegment if coded else RowCodeSegment if self.mode == "codes" else VectorSegment
+        kept = list(segments)
         while kept and type(kept[-1]) is kind and kept[-1].n_items <= 2 * len(items):
             items = Items.together([kept.pop().items(), items])
-        length = self._user_length()
+        length = self._users.typical_length()
         kept.append(
-            RowCodeShelf.of(items, length, *self._row_codes) if kind is RowCodeShelf else kind.of(items, length)
+            RowCodeSegment.of(items, length, *self.row_codes) if kind is RowCodeSegment else kind.of(items, length)
         )
-        self._shelves = tuple(kept)
+        self._segments = tuple(kept)
         self._n_positions = max(self._n_positions, int(items.positions.max(initial=-1)) + 1)
 
-    def _user_length(self) -> float:
-        """Return about how long a user's vector is: that of a single feature."""
-        gains = self._users.gains[self._users.gains > 0]
-        return float(np.median(gains) * np.sqrt(self.model.bits)) if len(gains) else 0.0
 
-
-def _mask(shelf: Shelf, allowed: Any, denied: Any) -> tuple[Mask, int]:
-    """Return the places to search and their number."""
+def _mask(segment: Segment, allowed: Any, denied: Any) -> tuple[Mask, int]:
+    """Return the slots to search and their number."""
     if allowed is None and denied is None:
-        return shelf.alive, shelf.n_items
-    mask = shelf.alive if allowed is None else shelf.alive & shelf.mask(allowed)
+        return segment.live, segment.n_items
+    mask = segment.live if allowed is None else segment.live & segment.mask(allowed)
     if denied is not None:
-        mask = mask & ~shelf.mask(denied)
+        mask = mask & ~segment.mask(denied)
     return mask, count(mask)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfm._atomic import atomic_write
-from bitfm.modelfile._layout import (
+from bitfm.persist.layout import (
     ALIGNMENT,
     DTYPES,
     FORMAT,
@@ -64,10 +64,10 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], met
     --------
     >>> import tempfile, pathlib
     >>> import numpy as np
-    >>> from bitfm import modelfile
+    >>> from bitfm import persist
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "weights.bitfm")
-    ...     modelfile.write(path, {"weights": np.array([0.5, -1.5])}, {"model": "demo"})
+    ...     persist.write(path, {"weights": np.array([0.5, -1.5])}, {"model": "demo"})
     ...     path.read_bytes()[8:41]
     b'{"__metadata__":{"format":"bitfm"'
     """

@@ -1,4 +1,4 @@
-"""A shelf of items that are vectors, with row codes to find candidates by."""
+"""A segment of items that are vectors, with row codes to find candidates by."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from typing import Self
 import numpy as np
 
 from bitfm import _core
-from bitfm.models._half import Rows
-from bitfm.retrieval._code_shelf import CodeShelf
+from bitfm.parameters import TowerRows
+from bitfm.persist import Tensor, Tensors
+from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._row_codes import learn_row_codes
-from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, count, shaped
+from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, count, shaped
 from bitfm.validation import thread_count
 
-__all__ = ["RowCodeShelf"]
+__all__ = ["RowCodeSegment"]
 
 
 @dataclass(frozen=True, eq=False)
-class RowCodeShelf(Shelf):
+class RowCodeSegment(Segment):
     """Items that are vectors, with codes to find candidates by; these are then scored exactly."""
 
-    names = (*CodeShelf.names, "row_position", "row_bias", "row_vectors", "basis")
+    schema = CodeSegment.schema | {
+        "row_position": Tensor("int32", "rows"),
+        "row_bias": Tensor("float32", "rows"),
+        "row_vectors": Tensor("float32", "rows width"),
+        "basis": Tensor("float32", "width row_bits"),
+    }
     rescore: int = 50  # candidates for the best ten, and as many more for more
 
     @classmethod
@@ -31,16 +37,20 @@ class RowCodeShelf(Shelf):
         positions, biases, vectors = items.positions[order], items.biases[order], items.vectors[order]
         learned = learn_row_codes(vectors, bits, thread_count(-1))
         coded = Items(biases, positions, learned.codes, learned.gains, np.zeros((0, bits), np.float32))
-        arrays = dict(CodeShelf.of(coded, user_length).arrays)
+        arrays = dict(CodeSegment.of(coded, user_length).arrays)
         arrays |= {"row_position": positions, "row_bias": biases, "row_vectors": vectors, "basis": learned.basis}
-        return cls(arrays, arrays["alive"], rescore)
+        return cls(arrays, arrays["live"], rescore)
+
+    @classmethod
+    def check(cls, arrays: Tensors, sizes: dict[str, int], prefix: str) -> None:
+        super().check(arrays, {"bytes": sizes["row_bits"] // 8, **sizes}, prefix)
 
     @cached_property
-    def _codes(self) -> CodeShelf:
-        return CodeShelf({name: self.arrays[name] for name in CodeShelf.names}, self.alive)
+    def _codes(self) -> CodeSegment:
+        return CodeSegment({name: self.arrays[name] for name in CodeSegment.schema}, self.live)
 
-    def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
-        left = self.n_items if mask is self.alive else count(mask)
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
+        left = self.n_items if mask is self.live else count(mask)
         candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), left) if n else 0
         arrays = self.arrays
         vectors = rows.as_vectors()
@@ -52,7 +62,7 @@ class RowCodeShelf(Shelf):
 
     def items(self) -> Items:
         arrays = self.arrays
-        positions = arrays["position"][self._alive_places]
+        positions = arrays["position"][self._live_slots]
         at = np.searchsorted(arrays["row_position"], positions)
         n_bytes = arrays["row_vectors"].shape[1] // 8
         return Items(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfm.errors import ModelFileError, NewerModelFileError
-from bitfm.modelfile._layout import (
+from bitfm.persist.layout import (
     ALIGNMENT,
     DTYPES,
     FORMAT,
@@ -94,11 +94,11 @@ def read(path: str | os.PathLike[str]) -> Contents:
     --------
     >>> import tempfile, pathlib
     >>> import numpy as np
-    >>> from bitfm import modelfile
+    >>> from bitfm import persist
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "weights.bitfm")
-    ...     modelfile.write(path, {"weights": np.array([0.5, -1.5])}, {"model": "demo"})
-    ...     contents = modelfile.read(path)
+    ...     persist.write(path, {"weights": np.array([0.5, -1.5])}, {"model": "demo"})
+    ...     contents = persist.read(path)
     >>> contents.tensors["weights"]
     array([ 0.5, -1.5])
     >>> dict(contents.metadata)

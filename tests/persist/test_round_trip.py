@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
-from bitfm import modelfile
+from bitfm import persist
 
 DTYPES = ["?", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8"]
 BLOCK = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
@@ -31,8 +31,8 @@ def assert_same_tensors(actual, expected) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype_round_trips_from_either_byte_order(path, dtype, order):
     array = np.array([[0, 1, 2], [3, 4, 255]]).astype(np.dtype(dtype).newbyteorder(order))
-    modelfile.write(path, {"a": array}, {})
-    assert_same_tensors(modelfile.read(path).tensors, {"a": array})
+    persist.write(path, {"a": array}, {})
+    assert_same_tensors(persist.read(path).tensors, {"a": array})
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_every_dtype_round_trips_from_either_byte_order(path, dtype, order):
     ids=lambda array: f"{array.dtype.str}{array.shape[:3]}",
 )
 def test_every_memory_order_round_trips(path, array):
-    modelfile.write(path, {"a": array}, {})
-    assert_same_tensors(modelfile.read(path).tensors, {"a": array})
+    persist.write(path, {"a": array}, {})
+    assert_same_tensors(persist.read(path).tensors, {"a": array})
 
 
 @pytest.mark.parametrize("transform", [lambda a: a, np.transpose, lambda a: a.astype(">f8")])
 def test_arrays_longer_than_a_chunk_round_trip(path, transform):
     array = transform(np.arange(3 * 400_003, dtype=np.float64).reshape(3, -1))
-    modelfile.write(path, {"a": array}, {})
-    assert_same_tensors(modelfile.read(path).tensors, {"a": array})
+    persist.write(path, {"a": array}, {})
+    assert_same_tensors(persist.read(path).tensors, {"a": array})
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -71,8 +71,8 @@ def test_arrays_longer_than_a_chunk_round_trip(path, transform):
     metadata=st.dictionaries(NAMES, TEXT, max_size=4),
 )
 def test_random_contents_round_trip_and_the_safetensors_library_agrees(path, tensors, metadata):
-    modelfile.write(path, tensors, metadata)
-    contents = modelfile.read(path)
+    persist.write(path, tensors, metadata)
+    contents = persist.read(path)
     assert dict(contents.metadata) == metadata
     assert_same_tensors(contents.tensors, tensors)
     theirs = safetensors.numpy.load_file(path)
@@ -88,13 +88,13 @@ def test_equal_contents_give_equal_bytes_in_any_order(tmp_path):
     metadata = {"x": "1", "settings": '{"bits": 64}'}
     for name, reverse in [("one", False), ("two", True)]:
         step = -1 if reverse else 1
-        modelfile.write(tmp_path / name, dict(list(tensors.items())[::step]), dict(list(metadata.items())[::step]))
+        persist.write(tmp_path / name, dict(list(tensors.items())[::step]), dict(list(metadata.items())[::step]))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_tensors_cannot_be_made_writeable(path):
-    modelfile.write(path, {"a": BLOCK}, {})
-    tensors = modelfile.read(path).tensors
+    persist.write(path, {"a": BLOCK}, {})
+    tensors = persist.read(path).tensors
     with pytest.raises(ValueError, match="WRITEABLE"):
         tensors["a"].setflags(write=True)
     with pytest.raises(TypeError):
@@ -122,7 +122,7 @@ def test_tensors_cannot_be_made_writeable(path):
 )
 def test_what_cannot_be_stored_is_refused_before_anything_is_written(path, tensors, metadata, error, message):
     with pytest.raises(error, match=message):
-        modelfile.write(path, tensors, metadata)
+        persist.write(path, tensors, metadata)
     assert list(path.parent.iterdir()) == []
 
 
@@ -130,4 +130,4 @@ def test_more_dimensions_than_the_format_holds_are_refused(path):
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         pytest.skip("this NumPy has no arrays of more than 32 dimensions")
     with pytest.raises(ValueError, match="33 dimensions"):
-        modelfile.write(path, {"a": np.zeros((1,) * 33)}, {})
+        persist.write(path, {"a": np.zeros((1,) * 33)}, {})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfm.errors import ModelFileError
-from bitfm.modelfile._layout import is_text
+from bitfm.persist.layout import is_text
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

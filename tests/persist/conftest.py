@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitfm import modelfile
+from bitfm import persist
 
 Header = dict[str, Any]
 
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     path = tmp_path_factory.mktemp("sample") / "sample.bitfm"
-    modelfile.write(
+    persist.write(
         path,
         {
             "codes": np.arange(6, dtype=np.uint64).reshape(3, 2),

@@ -10,7 +10,7 @@ import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitfm import modelfile
+from bitfm import persist
 from bitfm.errors import ModelFileError
 
 
@@ -23,7 +23,7 @@ def survives(tmp_path_factory) -> Callable[[bytes], None]:
         path.unlink(missing_ok=True)  # a file that may still be mapped must not be rewritten in place
         path.write_bytes(raw)
         try:
-            contents = modelfile.read(path)
+            contents = persist.read(path)
         except ModelFileError:
             return
         theirs = safetensors.numpy.load(raw)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from bitfm import modelfile
+from bitfm import persist
 from bitfm.errors import ModelFileError
 
 BLOCK = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
@@ -29,26 +29,26 @@ def run_python(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 def test_contents_can_be_rewritten_in_place(path):
-    modelfile.write(path, {"a": BLOCK}, {"model": "demo"})
+    persist.write(path, {"a": BLOCK}, {"model": "demo"})
     before = path.read_bytes()
-    contents = modelfile.read(path)
-    modelfile.write(path, contents.tensors, contents.metadata)
+    contents = persist.read(path)
+    persist.write(path, contents.tensors, contents.metadata)
     assert path.read_bytes() == before
 
 
 def test_overwriting_does_not_disturb_an_open_reader(path):
-    modelfile.write(path, {"a": BLOCK}, {})
-    open_contents = modelfile.read(path)
-    modelfile.write(path, {"a": BLOCK + 1}, {})
+    persist.write(path, {"a": BLOCK}, {})
+    open_contents = persist.read(path)
+    persist.write(path, {"a": BLOCK + 1}, {})
     assert_array_equal(open_contents.tensors["a"], BLOCK)
-    assert_array_equal(modelfile.read(path).tensors["a"], BLOCK + 1)
+    assert_array_equal(persist.read(path).tensors["a"], BLOCK + 1)
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
 def test_the_file_mode_honours_the_umask(path, umask, mode):
     before = os.umask(umask)
     try:
-        modelfile.write(path, {}, {})
+        persist.write(path, {}, {})
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == mode
@@ -58,45 +58,45 @@ def test_a_symbolic_link_is_followed(tmp_path):
     link, target = tmp_path / "current.bitfm", tmp_path / "monday.bitfm"
     link.symlink_to(target)
     for value in (1, 2):
-        modelfile.write(link, {"a": np.array(value)}, {})
+        persist.write(link, {"a": np.array(value)}, {})
         assert link.is_symlink()
-        assert modelfile.read(target).tensors["a"] == value
+        assert persist.read(target).tensors["a"] == value
 
 
 def test_a_relative_path_works(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    modelfile.write("model.bitfm", {"a": BLOCK}, {})
-    assert_array_equal(modelfile.read("model.bitfm").tensors["a"], BLOCK)
+    persist.write("model.bitfm", {"a": BLOCK}, {})
+    assert_array_equal(persist.read("model.bitfm").tensors["a"], BLOCK)
 
 
 def test_neither_a_pipe_nor_a_folder_is_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for target in (tmp_path / "pipe", tmp_path):
         with pytest.raises(ModelFileError, match="not a regular file"):
-            modelfile.write(target, {}, {})
+            persist.write(target, {}, {})
     assert os.listdir(tmp_path) == ["pipe"]
 
 
 def test_a_missing_folder_is_named_in_the_error(tmp_path):
     target = tmp_path / "missing" / "model.bitfm"
     with pytest.raises(FileNotFoundError) as caught:
-        modelfile.write(target, {}, {})
+        persist.write(target, {}, {})
     assert caught.value.filename == str(target)
 
 
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(path, monkeypatch, function, failure):
-    modelfile.write(path, {"a": BLOCK}, {})
+    persist.write(path, {"a": BLOCK}, {})
 
     def fail(*_):
         raise failure
 
     monkeypatch.setattr(os, function, fail)
     with pytest.raises(type(failure)):
-        modelfile.write(path, {"a": BLOCK + 1}, {})
+        persist.write(path, {"a": BLOCK + 1}, {})
     assert os.listdir(path.parent) == [path.name]
-    assert_array_equal(modelfile.read(path).tensors["a"], BLOCK)
+    assert_array_equal(persist.read(path).tensors["a"], BLOCK)
 
 
 def test_a_folder_that_cannot_be_synced_does_not_fail_a_finished_write(path, monkeypatch):
@@ -108,8 +108,8 @@ def test_a_folder_that_cannot_be_synced_does_not_fail_a_finished_write(path, mon
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", only_files)
-    modelfile.write(path, {"a": BLOCK}, {})
-    assert_array_equal(modelfile.read(path).tensors["a"], BLOCK)
+    persist.write(path, {"a": BLOCK}, {})
+    assert_array_equal(persist.read(path).tensors["a"], BLOCK)
 
 
 def test_file_and_folder_are_synced_around_the_rename(path, monkeypatch):
@@ -128,21 +128,21 @@ def test_file_and_folder_are_synced_around_the_rename(path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", record_sync)
     monkeypatch.setattr(os, "replace", record_replace)
-    modelfile.write(path, {"a": BLOCK}, {})
+    persist.write(path, {"a": BLOCK}, {})
     assert calls == ["file", "rename", "folder"]
 
 
 def test_a_write_that_the_kernel_refuses_half_way_leaves_the_old_file(path):
-    modelfile.write(path, {"a": BLOCK}, {})
+    persist.write(path, {"a": BLOCK}, {})
     child = run_python(
         """
         import resource, sys
         import numpy as np
-        from bitfm import modelfile
+        from bitfm import persist
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (10 << 20, 10 << 20))
         try:
-            modelfile.write(sys.argv[1], {"a": np.zeros(40 << 20, dtype=np.uint8)}, {})
+            persist.write(sys.argv[1], {"a": np.zeros(40 << 20, dtype=np.uint8)}, {})
         except OSError as error:
             print(error.errno, error.filename)
         """,
@@ -150,18 +150,18 @@ def test_a_write_that_the_kernel_refuses_half_way_leaves_the_old_file(path):
     )
     assert child.communicate()[0].strip() == f"{errno.EFBIG} {path}"
     assert os.listdir(path.parent) == [path.name]
-    assert_array_equal(modelfile.read(path).tensors["a"], BLOCK)
+    assert_array_equal(persist.read(path).tensors["a"], BLOCK)
 
 
 def test_a_process_killed_while_writing_leaves_the_old_file(path):
-    modelfile.write(path, {"a": BLOCK}, {})
+    persist.write(path, {"a": BLOCK}, {})
     child = run_python(
         """
         import sys
         import numpy as np
-        from bitfm import modelfile
+        from bitfm import persist
 
-        modelfile.write(sys.argv[1], {"a": np.broadcast_to(np.uint8(1), 4 << 30)}, {})
+        persist.write(sys.argv[1], {"a": np.broadcast_to(np.uint8(1), 4 << 30)}, {})
         """,
         path,
     )
@@ -174,7 +174,7 @@ def test_a_process_killed_while_writing_leaves_the_old_file(path):
     assert temporary is not None
     temporary.unlink()
     assert os.listdir(path.parent) == [path.name]
-    assert_array_equal(modelfile.read(path).tensors["a"], BLOCK)
+    assert_array_equal(persist.read(path).tensors["a"], BLOCK)
 
 
 def test_writing_takes_memory_for_a_chunk_not_for_the_array(path):
@@ -182,12 +182,12 @@ def test_writing_takes_memory_for_a_chunk_not_for_the_array(path):
         """
         import resource, sys
         import numpy as np
-        from bitfm import modelfile
+        from bitfm import persist
 
         array = np.zeros((4, 16 << 20), dtype=np.uint8)
         array += 1
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        modelfile.write(sys.argv[1], {"c": array, "fortran": array.reshape(16 << 20, 4).T}, {})
+        persist.write(sys.argv[1], {"c": array, "fortran": array.reshape(16 << 20, 4).T}, {})
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         """,
         path,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from bitfm import modelfile
+from bitfm import persist
 from bitfm.errors import ModelFileError
 
 Build = Callable[[Any], bytes]  # takes the `sample` of conftest.py
@@ -246,7 +246,7 @@ attack_only("empty_but_too_large_in_bytes", "too large", tensor("F64", [2**61, 0
 def test_the_helpers_build_valid_files(tmp_path, sample):
     path = tmp_path / "valid.bitfm"
     path.write_bytes(sample.assemble(sample.header, sample.data))
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     assert contents.tensors.keys() == {"codes", "gains", "none", "seen"}
     assert dict(contents.metadata) == {"model": "demo", "settings": '{"bits": 64}'}
 
@@ -257,7 +257,7 @@ def test_attack_is_refused(tmp_path, sample, label):
     path = tmp_path / "attack.bitfm"
     path.write_bytes(build(sample))
     with pytest.raises(ModelFileError, match=message) as caught:
-        modelfile.read(path)
+        persist.read(path)
     text = str(caught.value)
     assert text.startswith(str(path))
     assert ";" in text
@@ -272,7 +272,7 @@ def test_what_is_not_a_regular_file_is_refused_without_waiting(tmp_path, monkeyp
         server.bind("socket")
         for path in (".", "pipe", "socket", "/dev/zero", "/dev/null"):
             with pytest.raises(ModelFileError, match="not a regular file"):
-                modelfile.read(path)
+                persist.read(path)
 
 
 def test_a_pipe_that_takes_the_place_of_the_file_is_refused_without_waiting(tmp_path, sample, monkeypatch):
@@ -282,7 +282,7 @@ def test_a_pipe_that_takes_the_place_of_the_file_is_refused_without_waiting(tmp_
     real_stat = os.stat
     monkeypatch.setattr(os, "stat", lambda path, **_: real_stat(regular))
     with pytest.raises(ModelFileError, match="not a regular file"):
-        modelfile.read(pipe)
+        persist.read(pipe)
 
 
 def test_a_file_that_shrinks_while_it_is_opened_is_refused(tmp_path, sample, monkeypatch):
@@ -292,18 +292,18 @@ def test_a_file_that_shrinks_while_it_is_opened_is_refused(tmp_path, sample, mon
     path.write_bytes(sample.raw[:-10])
     monkeypatch.setattr(os, "fstat", lambda _: before)
     with pytest.raises(ModelFileError, match="shrank"):
-        modelfile.read(path)
+        persist.read(path)
 
 
 def test_a_missing_or_forbidden_file_stays_an_operating_system_error(tmp_path, sample):
     with pytest.raises(FileNotFoundError):
-        modelfile.read(tmp_path / "missing.bitfm")
+        persist.read(tmp_path / "missing.bitfm")
     path = tmp_path / "secret.bitfm"
     path.write_bytes(sample.raw)
     path.chmod(0)
     if not os.access(path, os.R_OK):  # root may read everything
         with pytest.raises(PermissionError):
-            modelfile.read(path)
+            persist.read(path)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc")
@@ -318,7 +318,7 @@ def test_opening_a_file_of_a_gigabyte_touches_only_its_header(tmp_path, sample):
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
     before = resident_bytes()
-    contents = modelfile.read(path)
+    contents = persist.read(path)
     assert resident_bytes() - before < 5 << 20
     assert contents.tensors["a"].nbytes == 1 << 30
     assert contents.tensors["a"][-1] == 0

@@ -1,51 +1,56 @@
-"""A shelf of items that are codes."""
+"""A segment of items that are codes."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.models._half import Rows
-from bitfm.retrieval._shelf import CHUNK, Excluded, Found, Items, Mask, Shelf, shaped
+from bitfm.parameters import TowerRows
+from bitfm.persist import Tensor, Tensors
+from bitfm.retrieval._segment import CHUNK, Excluded, Found, Items, Mask, Segment, shaped
 
-__all__ = ["CodeShelf"]
+__all__ = ["CodeSegment"]
 
 
-class CodeShelf(Shelf):
+class CodeSegment(Segment):
     """Items that are a code, a gain and a bias each."""
 
-    names = (
-        "codes",
-        "alive",
-        "position",
-        "bias",
-        "gain",
-        "chunk_bias",
-        "chunk_most",
-        "chunk_least",
-        "inverse_most",
-        "inverse_least",
-        "chunk_first",
-    )
+    schema: ClassVar = {
+        "codes": Tensor("uint8", f"chunks bytes {CHUNK}"),
+        "live": Tensor("uint64", "chunks"),
+        "position": Tensor("int32", "slots"),
+        "bias": Tensor("float32", "slots"),
+        "gain": Tensor("float32", "slots"),
+        "chunk_bias": Tensor("float32", "chunks"),
+        "chunk_most": Tensor("float32", "chunks"),
+        "chunk_least": Tensor("float32", "chunks"),
+        "inverse_most": Tensor("float32", "chunks"),
+        "inverse_least": Tensor("float32", "chunks"),
+        "chunk_first": Tensor("int32", "chunks"),
+    }
 
     @classmethod
     def of(cls, items: Items, user_length: float) -> Self:
         weight = user_length * float(np.sqrt(items.codes.shape[1] * 8)) / 2  # what a gain adds to a good score
         arranged = _core.arrange_codes(items.codes, items.gains, items.biases, items.positions, weight)
-        arrays = dict(zip(cls.names, arranged, strict=True))
+        arrays = dict(zip(cls.schema, arranged, strict=True))
         arrays["codes"] = arrays["codes"].reshape(-1, items.codes.shape[1], CHUNK)
-        return cls(arrays, arrays["alive"])
+        return cls(arrays, arrays["live"])
+
+    @classmethod
+    def check(cls, arrays: Tensors, sizes: dict[str, int], prefix: str) -> None:
+        super().check(arrays, {"bytes": sizes["width"] // 8, **sizes}, prefix)
 
     @cached_property
     def _catalogue(self) -> _core.CodeCatalogue:
-        arrays = {name: array for name, array in self.arrays.items() if name != "alive"}
+        arrays = {name: array for name, array in self.arrays.items() if name != "live"}
         return _core.CodeCatalogue(arrays["codes"].shape[1], **arrays | {"codes": arrays["codes"].reshape(-1)})
 
-    def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
         if rows.coded is None:
             return self._search_codes(mask, rows, rows.constants, excluded, n, n_threads)
         if not len(rows.codes):
@@ -72,21 +77,27 @@ class CodeShelf(Shelf):
         return shaped(len(constants), n, found)
 
     def _search_codes(
-        self, mask: Mask, rows: Rows, constants: npt.NDArray[np.float64], excluded: Excluded, n: int, n_threads: int
+        self,
+        mask: Mask,
+        rows: TowerRows,
+        constants: npt.NDArray[np.float64],
+        excluded: Excluded,
+        n: int,
+        n_threads: int,
     ) -> Found:
         search = self._catalogue.search_codes
         found = search(mask, rows.codes, rows.gains, constants, *excluded, n, n_threads)
         return shaped(len(constants), n, found)
 
     def items(self) -> Items:
-        places = self._alive_places
+        slots = self._live_slots
         arrays = self.arrays
         by_item = arrays["codes"].transpose(0, 2, 1).reshape(-1, arrays["codes"].shape[1])
         return Items(
-            arrays["bias"][places],
-            arrays["position"][places],
-            by_item[places],
-            arrays["gain"][places],
+            arrays["bias"][slots],
+            arrays["position"][slots],
+            by_item[slots],
+            arrays["gain"][slots],
             np.zeros((0, by_item.shape[1] * 8), np.float32),
         )
 

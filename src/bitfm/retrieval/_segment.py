@@ -1,4 +1,4 @@
-"""Shelves: items laid out for the scan. A shelf never changes; what is removed is masked in a copy."""
+"""Shelves: items laid out for the scan. A segment never changes; what is removed is masked in a copy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.models._half import Rows
+from bitfm.parameters import TowerRows
+from bitfm.persist import Tensor, Tensors, check_tensors
 
-__all__ = ["CHUNK", "Excluded", "Found", "Items", "Mask", "Shelf", "best_of", "count", "shaped"]
+__all__ = ["CHUNK", "Excluded", "Found", "Items", "Mask", "Segment", "best_of", "count", "shaped"]
 
 Found: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
@@ -25,7 +26,7 @@ _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).s
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items as a shelf takes them and gives them back: codes with gains, or vectors."""
+    """Items as a segment takes them and gives them back: codes with gains, or vectors."""
 
     biases: npt.NDArray[np.float32]
     positions: npt.NDArray[np.int32]
@@ -34,7 +35,7 @@ class Items:
     vectors: npt.NDArray[np.float32]
 
     @classmethod
-    def of(cls, rows: Rows, positions: npt.NDArray[Any]) -> Items:
+    def of(cls, rows: TowerRows, positions: npt.NDArray[Any]) -> Items:
         """Take rows of a model's items: as codes if all are, else as vectors."""
         coded = rows.coded is None
         return cls(
@@ -55,12 +56,12 @@ class Items:
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf(ABC):
+class Segment(ABC):
     """Items in chunks of 64, as arrays that may lie in a file."""
 
-    names: ClassVar[tuple[str, ...]]
+    schema: ClassVar[Mapping[str, Tensor]]
     arrays: Mapping[str, npt.NDArray[Any]]
-    alive: Mask
+    live: Mask
 
     @classmethod
     @abstractmethod
@@ -68,12 +69,18 @@ class Shelf(ABC):
         """Lay items out for users whose vectors are about so long, which the best order depends on."""
 
     @abstractmethod
-    def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
-        """Return the best n among the places of a mask, queries × n each."""
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
+        """Return the best n among the slots of a mask, queries × n each."""
 
     @abstractmethod
     def items(self) -> Items:
         """Return the items that are not removed."""
+
+    @classmethod
+    def check(cls, arrays: Tensors, sizes: dict[str, int], prefix: str) -> None:
+        """Refuse arrays of a file that are not those of such a segment; `sizes` holds the vectors' width."""
+        chunks = arrays["live"].size if "live" in arrays else 0
+        check_tensors(arrays, cls.schema, {"chunks": chunks, "slots": chunks * CHUNK, **sizes}, prefix=prefix)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # not what is made from them
@@ -81,32 +88,32 @@ class Shelf(ABC):
     @cached_property
     def n_items(self) -> int:
         """Number of items that are not removed."""
-        return count(self.alive)
+        return count(self.live)
 
     def mask(self, positions: npt.NDArray[Any]) -> Mask:
-        """Return which places hold one of the positions."""
-        sorted_positions, places = self._places
-        mask = np.zeros(len(self.alive), np.uint64)
-        if len(places):
-            at = np.minimum(np.searchsorted(sorted_positions, positions), len(places) - 1)
-            found = places[at[sorted_positions[at] == positions]]
+        """Return which slots hold one of the positions."""
+        sorted_positions, slots = self._slots
+        mask = np.zeros(len(self.live), np.uint64)
+        if len(slots):
+            at = np.minimum(np.searchsorted(sorted_positions, positions), len(slots) - 1)
+            found = slots[at[sorted_positions[at] == positions]]
             np.bitwise_or.at(mask, found // CHUNK, np.uint64(1) << (found % CHUNK).astype(np.uint64))
         return mask
 
-    def without(self, positions: npt.NDArray[Any]) -> Self:
-        """Return the shelf without some of its items."""
-        return replace(self, alive=self.alive & ~self.mask(positions))
+    def deleted(self, positions: npt.NDArray[Any]) -> Self:
+        """Return the segment without some of its items."""
+        return replace(self, live=self.live & ~self.mask(positions))
 
     @property
-    def _alive_places(self) -> npt.NDArray[np.intp]:
-        return np.flatnonzero(np.unpackbits(self.alive.view(np.uint8), bitorder="little"))
+    def _live_slots(self) -> npt.NDArray[np.intp]:
+        return np.flatnonzero(np.unpackbits(self.live.view(np.uint8), bitorder="little"))
 
     @cached_property
-    def _places(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
+    def _slots(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
         position = self.arrays["position"]
-        places = np.flatnonzero(position >= 0)
-        order = np.argsort(position[places])
-        return position[places][order], places[order]
+        slots = np.flatnonzero(position >= 0)
+        order = np.argsort(position[slots])
+        return position[slots][order], slots[order]
 
 
 def best_of(positions: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], n: int) -> Found:
@@ -121,5 +128,5 @@ def count(mask: Mask) -> int:
 
 
 def shaped(n_queries: int, n: int, found: Found) -> Found:
-    """Return what the core has found as a row a query."""
+    """Return what the core has found as one row per query."""
     return found[0].reshape(n_queries, n), found[1].reshape(n_queries, n)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import Block, Blocks, DiscreteFM
-from bitfm.models import _pairs
+from bitfm.retrieval import pairs as scoring
 from problems import KINDS, float64, random_blocks
 
 
@@ -48,7 +48,7 @@ def test_records_give_the_same_scores_and_are_made_in_time():
     X = random_blocks("shared", n=400)
     model = fitted(X)
     few, all_of_them = model.predict_pairs(*apart(X[:1])), model.predict_pairs(*apart(X))
-    assert _pairs.pair_scorer(model)._records is not None
+    assert scoring._scorers[model.parameters_]._records is not None
     np.testing.assert_array_equal(few, all_of_them[:1])
     np.testing.assert_array_equal(few, model.predict_pairs(*apart(X[:1])))
     with pytest.raises(ValueError, match="read-only"):
@@ -58,7 +58,7 @@ def test_records_give_the_same_scores_and_are_made_in_time():
 def test_one_score_makes_no_records():
     model = fitted(random_blocks("bare", n=400))
     model.predict_pairs([1], [2])
-    assert _pairs.pair_scorer(model)._records is None
+    assert scoring._scorers[model.parameters_]._records is None
 
 
 def test_other_parameters_are_noticed():
@@ -77,10 +77,10 @@ def test_records_are_neither_saved_nor_kept_for_long():
     size = len(pickle.dumps(model))
     model.predict_pairs(*apart(X))
     assert len(pickle.dumps(model)) == size
-    kept = len(_pairs._scorers)
+    kept = len(scoring._scorers)
     del model
     gc.collect()
-    assert len(_pairs._scorers) == kept - 1
+    assert len(scoring._scorers) == kept - 1
 
 
 def test_weights_are_single_precision_whatever_x_is():

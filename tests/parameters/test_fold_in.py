@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitfm.core import unpack_codes
-from bitfm.recommender._fold_in import Opposite, Prior, Ratings, nearest_codes, solve, variance_before
+from bitfm.parameters.fold_in import Prior, Ratings, SideMoments, nearest_codes, prior_variance, solve
 
 PRIOR = Prior(noise=0.5, weight=0.3, factor=0.2)
 CODES = np.array(list(itertools.product([-1.0, 1.0], repeat=8)))
@@ -57,7 +57,7 @@ def test_ratings_give_the_ridge_solution(n):
         (y, constants[at], vectors[at], fresh(n)),
         0.7,
         own,
-        Opposite.of_items(constants, vectors, np.ones(40), 0.0),
+        SideMoments.of_items(constants, vectors, np.ones(40), 0.0),
         PRIOR,
     )
     expected = ridge_by_rows(with_one(vectors[at]), y - 0.7 - constants[at] - vectors[at] @ own)
@@ -73,7 +73,7 @@ def test_an_unchosen_item_counts_as_a_row_of_0_for_each_event():
         (np.ones(6), constants[at], vectors[at], fresh(6)),
         0.1,
         own,
-        Opposite.of_items(constants, vectors, np.arange(40), 4.0),
+        SideMoments.of_items(constants, vectors, np.arange(40), 4.0),
         PRIOR,
     )
     share = np.sqrt(4.0 * 6 / 40)  # 24 rows of 0, drawn from all 40 alike: each item has a weight of 24 / 40
@@ -92,7 +92,7 @@ def test_an_item_is_drawn_against_users_as_they_have_events():
         (np.ones(3), constants[at], vectors[at], fresh(3)),
         -0.2,
         own,
-        Opposite.of_users(constants, vectors, counts, 11.0),
+        SideMoments.of_users(constants, vectors, counts, 11.0),
         PRIOR,
     )
     share = np.sqrt(11.0 * counts / counts.sum())
@@ -105,7 +105,7 @@ def test_ratings_one_after_the_other_amount_to_all_at_once():
     rng = np.random.default_rng(3)
     constants, vectors = opposite_side(rng)
     y, own = rng.normal(size=12), rng.normal(size=8).astype(np.float32)
-    side = Opposite.of_items(constants, vectors, np.ones(40), 0.0)
+    side = SideMoments.of_items(constants, vectors, np.ones(40), 0.0)
     at_once = ridge_by_rows(with_one(vectors[:12]), y - 0.4 - constants[:12] - vectors[:12] @ own)
     weight, vector = 0.0, np.zeros(8)
     for n_known, n in ((0, 2), (2, 3), (3, 7), (7, 12)):
@@ -124,7 +124,7 @@ def test_ratings_one_after_the_other_amount_to_all_at_once():
 def test_a_rating_that_was_changed_pulls_by_its_change():
     rng = np.random.default_rng(4)
     constants, vectors = opposite_side(rng)
-    side = Opposite.of_items(constants, vectors, np.ones(40), 0.0)
+    side = SideMoments.of_items(constants, vectors, np.ones(40), 0.0)
     y, nothing = rng.normal(size=9), np.zeros(8, np.float32)
     first = solved((y, constants[:9], vectors[:9], fresh(9)), 0.0, nothing, side, PRIOR)
     changed = y + np.where(np.arange(9) == 4, 2.0, 0.0)
@@ -138,7 +138,7 @@ def test_a_rating_that_was_changed_pulls_by_its_change():
 def test_a_side_that_never_varied_stays_at_0():
     rng = np.random.default_rng(5)
     constants, vectors = opposite_side(rng)
-    side = Opposite.of_items(constants, vectors, np.ones(40), 0.0)
+    side = SideMoments.of_items(constants, vectors, np.ones(40), 0.0)
     rated = rng.normal(size=9), constants[:9], vectors[:9], fresh(9)
     nothing = np.zeros(8, np.float32)
     np.testing.assert_array_equal(solved(rated, 0.0, nothing, side, Prior(0.5, 0.0, 0.0)), np.zeros(9))
@@ -153,12 +153,12 @@ def test_the_variance_before_the_ratings_is_found_again(variance):
     means = rng.normal(scale=np.sqrt(variance), size=20_000) + rng.normal(size=20_000) * np.sqrt(noises)
     held = means * variance / (variance + noises)
     assert np.mean(held**2) < variance
-    np.testing.assert_allclose(variance_before(float(np.mean(held**2)), noises), variance, rtol=0.05)
+    np.testing.assert_allclose(prior_variance(float(np.mean(held**2)), noises), variance, rtol=0.05)
 
 
 def test_many_ratings_leave_the_variance_as_it_is():
-    np.testing.assert_allclose(variance_before(0.3, np.full(5, 1e-9)), 0.3, rtol=1e-6)
-    assert variance_before(0.0, np.ones(5)) == 0
+    np.testing.assert_allclose(prior_variance(0.3, np.full(5, 1e-9)), 0.3, rtol=1e-6)
+    assert prior_variance(0.0, np.ones(5)) == 0
 
 
 # Codes

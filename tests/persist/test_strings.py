@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
-from bitfm import modelfile
+from bitfm import persist
 from bitfm.errors import ModelFileError
 
 ABC = np.frombuffer(b"abc", dtype=np.uint8)
@@ -18,23 +18,23 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 @given(st.lists(TEXT))
 def test_strings_round_trip(strings):
-    data, offsets = modelfile.pack_strings(strings)
+    data, offsets = persist.pack_strings(strings)
     assert (data.dtype, offsets.dtype, offsets.size) == (np.uint8, np.int64, len(strings) + 1)
-    assert modelfile.unpack_strings(data, offsets) == strings
+    assert persist.unpack_strings(data, offsets) == strings
 
 
 def test_strings_round_trip_through_a_file(path):
     strings = ["Amélie", "", "千と千尋の神隠し", "a\0b\n", "🎬"]
-    data, offsets = modelfile.pack_strings(strings)
-    modelfile.write(path, {"names.data": data, "names.offsets": offsets}, {})
-    tensors = modelfile.read(path).tensors
-    assert modelfile.unpack_strings(tensors["names.data"], tensors["names.offsets"]) == strings
+    data, offsets = persist.pack_strings(strings)
+    persist.write(path, {"names.data": data, "names.offsets": offsets}, {})
+    tensors = persist.read(path).tensors
+    assert persist.unpack_strings(tensors["names.data"], tensors["names.offsets"]) == strings
 
 
 @pytest.mark.parametrize("strings", [["a", 3], [b"a"], ["\ud800"], [None]])
 def test_packing_anything_but_text_is_refused(strings):
     with pytest.raises(TypeError, match=r"element \d is"):
-        modelfile.pack_strings(strings)
+        persist.pack_strings(strings)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_packing_anything_but_text_is_refused(strings):
 )
 def test_damaged_string_lists_are_refused(data, offsets):
     with pytest.raises(ModelFileError, match="string list"):
-        modelfile.unpack_strings(data, offsets)
+        persist.unpack_strings(data, offsets)
 
 
 @given(
@@ -69,9 +69,9 @@ def test_damaged_string_lists_are_refused(data, offsets):
 )
 def test_random_string_lists_are_read_or_refused(data, offsets):
     try:
-        strings = modelfile.unpack_strings(data, offsets)
+        strings = persist.unpack_strings(data, offsets)
     except ModelFileError:
         return
-    again = modelfile.pack_strings(strings)
+    again = persist.pack_strings(strings)
     assert_array_equal(again[0], data)
     assert_array_equal(again[1], offsets)

@@ -1,0 +1,59 @@
+"""Opening a file, whatever it holds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from bitfm import persist
+from bitfm.errors import ModelFileError
+from bitfm.parameters import KINDS, unpack_model
+from bitfm.retrieval import unpack_index
+
+__all__ = ["load"]
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Open a saved recommender or model by memory map: in milliseconds whatever its size, shared between processes.
+
+    Parameters
+    ----------
+    path : path of a file that a ``save`` of bitfm wrote
+
+    Returns
+    -------
+    Recommender, BiasModel, FM, DiscreteFM, DistilledFM or a model of another package
+        Fitted; its arrays are read-only views into the file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is not a bitfm model, or comes from a newer bitfm.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, bitfm
+    >>> ratings = {"user_id": ["ann", "ann", "bob"], "item_id": ["tea", "milk", "tea"], "rating": [5, 2, 4]}
+    >>> rec = bitfm.Recommender(bits=8).fit(ratings)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rec.save(pathlib.Path(folder) / "shop.bitfm")
+    ...     opened = bitfm.load(pathlib.Path(folder) / "shop.bitfm")
+    >>> opened.recommend("bob")["item"].to_list()
+    ['milk']
+    """
+    contents = persist.read(path)
+    if "recommender" in contents.metadata:
+        from bitfm.recommender import open_recommender
+
+        with persist.naming(path):
+            return open_recommender(contents)
+    with persist.naming(path):
+        record, parameters = unpack_model(contents)
+        kind = KINDS.get(record.kind)
+        if kind is None:
+            raise ModelFileError(
+                f"holds a model of unknown kind {record.kind!r}; kinds of other packages are known where these are "
+                "installed, such as those of bitfm-research"
+            )
+        index = unpack_index(parameters, contents)
+        return kind.from_record(record, parameters) if index is None else kind.from_record(record, parameters, index)

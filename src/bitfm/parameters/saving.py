@@ -1,0 +1,194 @@
+"""Parameters in a file, and what is kept of the model that yielded them. Opening them needs no estimator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+import numpy as np
+
+from bitfm import persist
+from bitfm.data.blocks import FieldSpan
+from bitfm.errors import ModelFileError
+from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
+from bitfm.persist import Registry, Tensor, Tensors
+
+__all__ = ["KINDS", "LAYOUTS", "Layout", "ModelRecord", "pack_model", "unpack_model"]
+
+MOST_NUMBERS = 2**20  # that the core takes of a feature: draws × rank
+_REAL = "float32 float64"
+_PARTS = ("index.", "tables.")  # beside the parameters: names of an index's tensors, and of a recommender's
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """What a file keeps of an estimator beside its parameters.
+
+    Attributes
+    ----------
+    kind : str
+        The name of its class; see `KINDS`.
+    settings : mapping
+        Its parameters in scikit-learn's sense, as JSON can hold them.
+    fit_log : list of mapping
+        The iterations of its fit.
+    layout : str
+        How its parameters are kept; see `LAYOUTS`.
+    extra : mapping of str to array
+        Tensors of the layout that are not of the parameters.
+    """
+
+    kind: str
+    settings: Mapping[str, Any]
+    fit_log: list[dict[str, Any]]
+    layout: str
+    extra: Tensors = field(default_factory=dict)
+
+
+class Layout(ABC):
+    """How parameters lie in a file: declared tensors, and the way there and back."""
+
+    tensors: ClassVar[Mapping[str, Tensor]]
+
+    @abstractmethod
+    def pack(self, parameters: Any) -> dict[str, Any]:
+        """Return the tensors of parameters, without those of `ModelRecord.extra`."""
+
+    @abstractmethod
+    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
+        """Return the parameters of tensors that are as declared."""
+
+
+_LINEAR = {"bias": Tensor("float64", "", -np.inf), "weights": Tensor(_REAL, "features")}
+
+
+class Linear(Layout):
+    """A bias and weights."""
+
+    tensors = _LINEAR
+
+    def pack(self, parameters: FactorParameters) -> dict[str, Any]:
+        """Return the tensors."""
+        return {"bias": np.array(parameters.bias, np.float64), "weights": parameters.weights}
+
+    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
+        """Return the parameters."""
+        nothing = np.zeros((len(tensors["weights"]), 0), np.float32)
+        return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], nothing, pairs)
+
+
+class Factors(Linear):
+    """A vector of real numbers for each feature."""
+
+    tensors = _LINEAR | {"factors": Tensor(_REAL, "features rank")}
+
+    def pack(self, parameters: FactorParameters) -> dict[str, Any]:
+        """Return the tensors."""
+        return super().pack(parameters) | {"factors": parameters.factors}
+
+    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
+        """Return the parameters."""
+        return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], tensors["factors"], pairs)
+
+
+class Draws(Linear):
+    """Draws from a posterior, whose scores are averaged; those of a feature lie side by side."""
+
+    tensors = _LINEAR | {
+        "sample_factors": Tensor(_REAL, "features draws rank"),
+        "sample_biases": Tensor("float64", "draws", -np.inf),
+        "sample_weights": Tensor(_REAL, "draws features"),
+        "noise_precisions": Tensor("float64", "draws", np.finfo(np.float64).tiny),
+    }
+
+    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
+        """Return the parameters."""
+        n_features, n_draws, rank = tensors["sample_factors"].shape
+        if not 1 <= n_draws * rank <= MOST_NUMBERS:
+            raise ModelFileError(f"has 'sample_factors' of {n_draws} draws of rank {rank}, at most {MOST_NUMBERS}")
+        factors = tensors["sample_factors"].reshape(n_features, n_draws * rank)
+        return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], factors, pairs, n_draws)
+
+
+class Codes(Linear):
+    """A code and a gain for each feature."""
+
+    tensors = _LINEAR | {"codes": Tensor("uint8", "features bytes"), "gains": Tensor("float32", "features")}
+
+    def pack(self, parameters: CodeParameters) -> dict[str, Any]:  # type: ignore[override]
+        """Return the tensors."""
+        own = {"codes": np.asarray(parameters.codes), "gains": np.asarray(parameters.gains)}
+        return {"bias": np.array(parameters.bias, np.float64), "weights": parameters.weights} | own
+
+    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
+        """Return the parameters."""
+        if not 1 <= tensors["codes"].shape[1] <= 64:
+            raise ModelFileError(f"has codes of {tensors['codes'].shape[1]} bytes, expected 1 to 64")
+        return CodeParameters(
+            fields, float(tensors["bias"]), tensors["weights"], tensors["codes"], tensors["gains"], pairs
+        )
+
+
+LAYOUTS: Registry[Layout] = Registry("layout of parameters", "bitfm.layouts")
+for _name, _layout in {"linear": Linear(), "factors": Factors(), "draws": Draws(), "codes": Codes()}.items():
+    LAYOUTS.register(_name, _layout)
+
+# The estimators that files are of. They are imported only when somebody asks for one.
+KINDS: Registry[Any] = Registry(
+    "kind of model",
+    "bitfm.kinds",
+    {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM")},
+)
+
+_Size = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+
+
+class _Model(msgspec.Struct):
+    kind: str
+    layout: str
+    settings: dict[str, Any]
+    fields: list[tuple[str, str, _Size]]
+    pairs: Literal["all", "across"]
+    fit_log: list[dict[str, Any]]
+
+
+def pack_model(record: ModelRecord, parameters: Parameters) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the tensors and the metadata of a model."""
+    layout = LAYOUTS.get(record.layout)
+    if layout is None:
+        raise ValueError(f"save: there is no layout {record.layout!r}; register it in LAYOUTS.")
+    fields = [(span.block, span.name, span.size) for span in parameters.fields]
+    about = _Model(record.kind, record.layout, dict(record.settings), fields, parameters.pairs, record.fit_log)  # type: ignore[arg-type]
+    return {**layout.pack(parameters), **record.extra}, {"model": persist.encode(about)}
+
+
+def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Parameters]:
+    """Return what a file keeps of a model; tables that a recommender keeps beside it are not looked at."""
+    about = persist.decode(contents.metadata, "model", _Model)
+    layout = LAYOUTS.get(about.layout)
+    if layout is None:
+        raise ModelFileError(f"has parameters in the layout {about.layout!r}, none of {', '.join(LAYOUTS.names())}")
+    fields = _spans(about.fields)
+    tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(_PARTS)}
+    persist.check_tensors(tensors, layout.tensors, {"features": fields[-1].stop})
+    parameters = layout.unpack(fields, about.pairs, tensors)
+    own = layout.pack(parameters)
+    extra = {name: tensor for name, tensor in tensors.items() if name not in own}
+    return ModelRecord(about.kind, about.settings, about.fit_log, about.layout, extra), parameters
+
+
+def _spans(items: list[tuple[str, str, int]]) -> tuple[FieldSpan, ...]:
+    spans, start = [], 0
+    for block, name, size in items:
+        spans.append(FieldSpan(block, name, start, start + size))
+        start += size
+    if not spans:
+        raise ModelFileError("has no fields")
+    blocks = [block for block, _ in groupby(span.block for span in spans)]
+    if len(set(blocks)) < len(blocks) or len({(span.block, span.name) for span in spans}) < len(spans):
+        raise ModelFileError("has fields that occur twice")
+    return tuple(spans)

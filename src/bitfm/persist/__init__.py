@@ -1,0 +1,29 @@
+"""The ``*.bitfm`` file: named arrays and strings, opened by memory map, and schemas that say what a part of it holds.
+
+The container is a strict subset of the safetensors layout; ``docs/model-file.md`` is its specification.
+"""
+
+from bitfm.persist.layout import FORMAT_VERSION
+from bitfm.persist.reader import Contents, read
+from bitfm.persist.registry import Registry
+from bitfm.persist.schema import Tensor, Tensors, below, check_tensors, decode, encode, naming, put
+from bitfm.persist.strings import pack_strings, unpack_strings
+from bitfm.persist.writer import write
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Contents",
+    "Registry",
+    "Tensor",
+    "Tensors",
+    "below",
+    "check_tensors",
+    "decode",
+    "encode",
+    "naming",
+    "pack_strings",
+    "put",
+    "read",
+    "unpack_strings",
+    "write",
+]

@@ -1,0 +1,58 @@
+"""The kinds of parts that a file may hold, filled by name; other packages add theirs by an entry point."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+__all__ = ["Registry"]
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Names, each with an object, or with the place of one that is imported when it is asked for.
+
+    Parameters
+    ----------
+    what : str
+        What is registered, for messages.
+    group : str
+        The entry-point group by which other packages add theirs.
+    places : mapping of str to str, optional
+        What is there from the start, as ``"module:attribute"``.
+
+    Examples
+    --------
+    >>> shapes = Registry[type]("shape", "demo.shapes", {"list": "builtins:list"})
+    >>> shapes.register("set", set)
+    >>> shapes.get("list"), shapes.get("set"), shapes.get("ring")
+    (<class 'list'>, <class 'set'>, None)
+    """
+
+    def __init__(self, what: str, group: str, places: dict[str, str] | None = None) -> None:
+        self.what, self.group = what, group
+        self._places = dict(places or {})
+        self._found: dict[str, T] = {}
+
+    def register(self, name: str, value: T) -> None:
+        """Add an object, or put it in the place of another."""
+        self._found[name] = value
+
+    def get(self, name: str) -> T | None:
+        """Return the object of a name, or None if there is none."""
+        if name not in self._found:
+            if name in self._places:
+                module, _, attribute = self._places[name].partition(":")
+                self._found[name] = getattr(import_module(module), attribute)
+            else:
+                points = entry_points(group=self.group, name=name)
+                if not points:
+                    return None
+                self._found[name] = next(iter(points)).load()
+        return self._found[name]
+
+    def names(self) -> list[str]:
+        """Return all names, those of entry points included."""
+        return sorted({*self._places, *self._found, *(point.name for point in entry_points(group=self.group))})

@@ -1,0 +1,119 @@
+"""What a part of a file holds, declared: its tensors with types, shapes and ranges, and its metadata as a struct."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.errors import ModelFileError
+
+__all__ = ["Tensor", "Tensors", "below", "check_tensors", "decode", "encode", "naming", "put"]
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A declared tensor.
+
+    Attributes
+    ----------
+    dtypes : str
+        The types it may have, such as ``"float32 float64"``.
+    shape : str
+        Its dimensions: numbers, and names of sizes such as ``"features rank"``. A name that occurs first is learnt
+        from the tensor, and must be the same wherever else it occurs.
+    low, high : float, optional
+        The range of its values, which are then looked at. Not for large tensors, which are checked as they are read.
+    """
+
+    dtypes: str
+    shape: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    def check(self, name: str, array: npt.NDArray[Any], sizes: dict[str, int]) -> None:
+        """Refuse an array that is anything else; learn the sizes that are not known yet."""
+        dimensions = self.shape.split()
+        if len(dimensions) == array.ndim:
+            for dimension, size in zip(dimensions, array.shape, strict=True):
+                if not dimension.isdigit():
+                    sizes.setdefault(dimension, int(size))
+        expected = tuple(int(d) if d.isdigit() else sizes.get(d, 0) for d in dimensions)
+        if array.shape != expected or str(array.dtype) not in self.dtypes.split():
+            types = self.dtypes.replace(" ", " or ")
+            raise ModelFileError(f"has {name!r} as {array.dtype} {array.shape}, expected {types} {expected}")
+        if self.low is not None or self.high is not None:
+            low, high = -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise ModelFileError(f"has {name!r} with values that are not numbers")
+            if array.size and not (low <= array.min() and array.max() <= high):
+                raise ModelFileError(f"has {name!r} with values outside {low:g} to {high:g}")
+
+
+def check_tensors(
+    tensors: Tensors, declared: Mapping[str, Tensor], sizes: dict[str, int] | None = None, *, prefix: str = ""
+) -> dict[str, int]:
+    """Refuse tensors that are not those declared, no fewer and no more; return the sizes that they have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> declared = {"codes": Tensor("uint8", "features bytes"), "gains": Tensor("float32", "features")}
+    >>> check_tensors({"codes": np.zeros((5, 8), np.uint8), "gains": np.ones(5, np.float32)}, declared)
+    {'features': 5, 'bytes': 8}
+    >>> check_tensors({"codes": np.zeros((5, 8), np.uint8), "gains": np.ones(4, np.float32)}, declared)
+    Traceback (most recent call last):
+    bitfm.errors.ModelFileError: has 'gains' as float32 (4,), expected float32 (5,)
+    """
+    sizes = {} if sizes is None else sizes
+    for name, tensor in declared.items():
+        if name not in tensors:
+            raise ModelFileError(f"lacks the tensor {prefix + name!r}")
+        tensor.check(prefix + name, tensors[name], sizes)
+    unknown = sorted(set(tensors) - set(declared))
+    if unknown:
+        raise ModelFileError(f"holds the tensor {prefix + unknown[0]!r}, which does not belong there")
+    return sizes
+
+
+def decode(metadata: Mapping[str, str], name: str, kind: type[T]) -> T:
+    """Return an entry of the metadata, which is JSON, as the struct or type declared for it."""
+    if name not in metadata:
+        raise ModelFileError(f"lacks the entry {name!r}")
+    try:
+        return msgspec.json.decode(metadata[name], type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"has a malformed entry {name!r} ({error})") from None
+
+
+def encode(value: Any) -> str:
+    """Return a value as JSON; the keys of a mapping are sorted, so that equal values give equal files."""
+    return msgspec.json.encode(value, order="deterministic").decode()
+
+
+def below(tensors: Tensors, prefix: str) -> dict[str, npt.NDArray[Any]]:
+    """Return the tensors whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def put(prefix: str, tensors: Tensors) -> dict[str, npt.NDArray[Any]]:
+    """Return tensors with names that begin so."""
+    return {prefix + name: np.asarray(tensor) for name, tensor in tensors.items()}
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in errors about its contents."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}; get a fresh copy or save the model again.") from None

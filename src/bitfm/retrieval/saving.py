@@ -1,0 +1,66 @@
+"""An index as tensors of a model file, and back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from bitfm import persist
+from bitfm.errors import ModelFileError
+from bitfm.parameters import Parameters
+from bitfm.retrieval._code_segment import CodeSegment
+from bitfm.retrieval._row_code_segment import RowCodeSegment
+from bitfm.retrieval._segment import Segment
+from bitfm.retrieval._vector_segment import VectorSegment
+from bitfm.retrieval.index import Index, RowCodeSettings
+
+__all__ = ["pack_index", "unpack_index"]
+
+PREFIX = "index."
+_KINDS: dict[str, type[Segment]] = {"codes": CodeSegment, "vectors": VectorSegment, "rows": RowCodeSegment}
+
+
+class _Index(msgspec.Struct, forbid_unknown_fields=True):
+    block: str
+    n_positions: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    segments: list[str]
+    row_code_bits: Annotated[int, msgspec.Meta(ge=8, le=512, multiple_of=8)]
+    rescore: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+
+
+def pack_index(index: Index) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the tensors of an index and what to write about it into the metadata."""
+    segments, names = index.segments, {kind: name for name, kind in _KINDS.items()}
+    tensors: dict[str, Any] = {}
+    for number, segment in enumerate(segments):
+        tensors |= persist.put(f"{PREFIX}{number}.", {**segment.arrays, "live": segment.live})
+    about = _Index(index.block, index.n_positions, [names[type(segment)] for segment in segments], *index.row_codes)
+    return tensors, {"index": persist.encode(about)}
+
+
+def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | None:
+    """Return the index that a file holds, if it does; every tensor is checked for its type and shape."""
+    tensors = persist.below(contents.tensors, PREFIX)
+    if "index" not in contents.metadata:
+        if tensors:
+            raise ModelFileError("holds tensors of an index, but no index")
+        return None
+    about = persist.decode(contents.metadata, "index", _Index)
+    segments = []
+    for number, kind in enumerate(about.segments):
+        if kind not in _KINDS:
+            raise ModelFileError(f"has an index of unknown kind {kind!r}")
+        arrays = persist.below(tensors, f"{number}.")
+        sizes = {"width": parameters.width, "row_bits": about.row_code_bits}
+        _KINDS[kind].check(arrays, sizes, f"{PREFIX}{number}.")
+        extra = {"rescore": about.rescore} if kind == "rows" else {}
+        segments.append(_KINDS[kind](arrays, arrays["live"], **extra))
+        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(f"{number}.")}
+    if tensors:
+        raise ModelFileError(f"holds the tensor {PREFIX + min(tensors)!r}, which does not belong there")
+    blocks = {field.block for field in parameters.fields}
+    if about.block not in blocks or len(blocks) < 2:
+        raise ModelFileError(f"has an index of the block {about.block!r}, which the model does not have")
+    row_codes = RowCodeSettings(about.row_code_bits, about.rescore)
+    return Index.of_segments(parameters, about.block, tuple(segments), about.n_positions, row_codes)
