@@ -1,6 +1,6 @@
 """Columns of tables as features: which kind a column is, what it has learnt, and its sparse table."""
 
-from bitfm.data.columns._casting import as_text, one_as_text
+from bitfm.data.casting import as_text, one_as_text
 from bitfm.data.columns._column import FittedColumn, Kind
 from bitfm.data.columns.category import Category
 from bitfm.data.columns.dates import DateParts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.data.columns._casting import as_words
+from bitfm.data.casting import as_words
 
 if TYPE_CHECKING:
     import polars as pl

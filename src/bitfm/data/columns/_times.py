@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bitfm.data.columns._casting import as_words
+from bitfm.data.casting import as_words
 from bitfm.data.columns._numbers import as_numbers
 
 if TYPE_CHECKING:

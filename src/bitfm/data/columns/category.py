@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._casting import as_words
+from bitfm.data.casting import as_words
 from bitfm.data.columns._categories import Categories, FittedCategories
 from bitfm.data.columns._column import FittedColumn, Kind, check_count, one_a_row
 

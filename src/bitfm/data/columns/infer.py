@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bitfm.data.columns._casting import as_words
+from bitfm.data.casting import as_words
 from bitfm.data.columns._column import Kind
 from bitfm.data.columns._lists import exploded, find_separator, has_lists
 from bitfm.data.columns._numbers import as_numbers, number_text

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._casting import as_words
+from bitfm.data.casting import as_words
 from bitfm.data.columns._categories import Categories, FittedCategories
 from bitfm.data.columns._column import FittedColumn, Kind, check_count
 from bitfm.data.columns._lists import exploded, find_separator

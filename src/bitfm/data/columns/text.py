@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._casting import as_words
+from bitfm.data.casting import as_words
 from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, reals
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.data.words import Words
