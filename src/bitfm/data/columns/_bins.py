@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfm.data.columns._column import damage, reals
-from bitfm.data.columns._numbers import number_text
+from bitfm.data.parsing import number_text
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,16 @@ class Kind(ABC):
             Of any type.
         """
 
+    def readable(self, values: pl.Series) -> bool:
+        """Tell whether any of the values can be read as this kind; if none can, declaring it was a mistake.
+
+        Parameters
+        ----------
+        values : polars.Series
+            One or more, of any type, none of them null.
+        """
+        return True
+
     @abstractmethod
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return a fitted column of what it saved.

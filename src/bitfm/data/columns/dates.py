@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bitfm.data.columns._bins import Bins
 from bitfm.data.columns._column import FittedColumn, Kind, damage, exactly
-from bitfm.data.columns._times import as_times
+from bitfm.data.parsing import parse_times
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,14 +23,15 @@ __all__ = ["DateParts"]
 _SIZES = {"year": None, "month": 12, "weekday": 7, "hour": 24}  # as many years as there are
 _SINGLE_YEARS = 32  # of more different years, ranges of years
 _YEAR_BINS = 10
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds since 1970 of the years 1 and 9999
 
 
 @dataclass(frozen=True)
 class DateParts(Kind):
     """Dates and times by year, month, weekday and hour: a feature for each year, each month and so on.
 
-    Taken are dates, times, strings as ISO 8601 writes them, and seconds since 1970. A year after the last one counts
-    as the last. More than 32 years become ranges that hold about equally many rows.
+    Taken are dates, times, strings as ISO 8601 writes them, and seconds since 1970, all in UTC; see `parse_times`. A
+    year after the last one counts as the last. More than 32 years become ranges that hold about equally many rows.
 
     Parameters
     ----------
@@ -61,13 +62,17 @@ class DateParts(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the parts, and take the years."""
-        times = as_times(values).drop_nulls()
+        times = _moments(values).drop_nulls()
         if self.parts is None:
             parts = tuple(part for part in _SIZES if len(np.unique(_codes(times, part))) > 1)
         else:
             parts = tuple(part for part in _SIZES if part in self.parts)
         years = _codes(times, "year") if "year" in parts else np.zeros(0)
         return _FittedDates(name, self, parts, Bins.of(years, _YEAR_BINS, _SINGLE_YEARS))
+
+    def readable(self, values: pl.Series) -> bool:
+        """Tell whether any value is a time."""
+        return _moments(values).count() > 0
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -99,7 +104,7 @@ class _FittedDates(FittedColumn):
         return self._starts[-1]
 
     def transform(self, values: pl.Series) -> sp.csr_matrix:
-        times = as_times(values)
+        times = _moments(values)
         columns = np.full((len(times), len(self._parts)), -1, np.int32)
         present = times.is_not_null().to_numpy()
         for i, part in enumerate(self._parts):
@@ -126,6 +131,15 @@ class _FittedDates(FittedColumn):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         return self._years.tensors()
+
+
+def _moments(values: pl.Series) -> pl.Series:
+    """Return a column of any type as times in UTC, null where a value is none or not of the calendar."""
+    import polars as pl
+
+    seconds = parse_times(values)
+    seconds = seconds.set((seconds < _FIRST) | (seconds > _LAST), None)
+    return (seconds * 1000).cast(pl.Datetime("ms"))
 
 
 def _codes(times: pl.Series, part: str) -> NDArray[np.float64]:

@@ -11,14 +11,13 @@ import numpy as np
 from bitfm.data.casting import as_words
 from bitfm.data.columns._column import Kind
 from bitfm.data.columns._lists import exploded, find_separator, has_lists
-from bitfm.data.columns._numbers import as_numbers, number_text
-from bitfm.data.columns._times import is_iso
 from bitfm.data.columns.category import Category
 from bitfm.data.columns.dates import DateParts
 from bitfm.data.columns.ignored import Ignored
 from bitfm.data.columns.multi_category import MultiCategory
-from bitfm.data.columns.number import Number
+from bitfm.data.columns.number import Number, quantities
 from bitfm.data.columns.text import Text
+from bitfm.data.parsing import is_date, number_text, parse_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,7 +112,7 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
 
 def _of_numbers(name: str, present: pl.Series, sample: pl.Series, distinct: int) -> Inferred:
     """Judge numbers, or strings of them."""
-    numbers = as_numbers(sample)
+    numbers = quantities(sample)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers):
         return Inferred(Ignored(), "no finite numbers")
@@ -131,9 +130,9 @@ def _of_numbers(name: str, present: pl.Series, sample: pl.Series, distinct: int)
 def _of_strings(name: str, present: pl.Series, distinct: int) -> Inferred:
     sample = present.gather_every(_stride(present))
     told = sample.filter(~sample.str.to_lowercase().is_in(_MISSING))  # to dates and numbers, these are missing
-    if len(told) and is_iso(told).sum() >= _NEARLY_ALL * len(told):
+    if len(told) and is_date(told).sum() >= _NEARLY_ALL * len(told):
         return Inferred(DateParts(), f"dates such as {told[0]}")
-    if len(told) and (~np.isnan(as_numbers(told))).mean() >= _NEARLY_ALL:
+    if len(told) and parse_numbers(told).count() >= _NEARLY_ALL * len(told):
         codes = told.str.contains(r"^0\d").sum() > _ZEROS * len(told)  # no quantity is written so
         return _if_it_repeats(present, distinct) if codes else _of_numbers(name, present, told, distinct)
     separator = find_separator(sample)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bitfm.data.columns._bins import Bins
 from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, one_a_row, reals
-from bitfm.data.columns._numbers import as_numbers
+from bitfm.data.parsing import parse_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,8 @@ _FARTHEST = 4.0  # spreads from the mean; beyond, a number counts as this far
 class Number(Kind):
     """A quantity, such as a price or a year.
 
-    Strings of numbers count, too: "4.99", "$4.99" and "1,299". A value that is no number is missing.
+    Strings of numbers count, too: "4.99", "$4.99" and "1,299"; see `parse_numbers`. A duration counts in seconds, a
+    date in seconds since 1970. A value that is no number is missing.
 
     Parameters
     ----------
@@ -62,11 +63,15 @@ class Number(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the bins, or take the mean and the spread."""
-        numbers = as_numbers(values)
+        numbers = quantities(values)
         numbers = numbers[~np.isnan(numbers)]
         if self.scale == "bins":
             return _FittedBins(name, self, Bins.of(numbers, self.bins, self.bins))
         return _FittedStandard(name, self, *_mean_and_spread(numbers))
+
+    def readable(self, values: pl.Series) -> bool:
+        """Tell whether any value is a number."""
+        return bool(np.isfinite(quantities(values)).any())
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -93,7 +98,7 @@ class _FittedBins(FittedColumn):
         return len(self._bins)
 
     def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return one_a_row(self._bins.find(as_numbers(values)), self.width)
+        return one_a_row(self._bins.find(quantities(values)), self.width)
 
     def label(self, feature: int) -> str:
         return self._bins.label(feature)
@@ -122,7 +127,7 @@ class _FittedStandard(FittedColumn):
         return int(self._spread > 0)
 
     def transform(self, values: pl.Series) -> sp.csr_matrix:
-        numbers = as_numbers(values)
+        numbers = quantities(values)
         if not self.width:
             return empty_rows(len(numbers), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
@@ -142,6 +147,17 @@ class _FittedStandard(FittedColumn):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         return {"mean": np.array(self._mean, np.float64), "spread": np.array(self._spread, np.float64)}
+
+
+def quantities(values: pl.Series) -> NDArray[np.float64]:
+    """Return a column of any type as numbers, NaN where a value is none."""
+    import polars as pl
+
+    if values.dtype == pl.Duration:
+        values = values.dt.total_microseconds() / 1e6
+    elif values.dtype in (pl.Date, pl.Datetime):
+        values = values.dt.epoch("us") / 1e6
+    return parse_numbers(values).fill_null(np.nan).to_numpy()
 
 
 def _mean_and_spread(numbers: NDArray[np.float64]) -> tuple[float, float]:

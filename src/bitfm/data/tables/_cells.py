@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bitfm.data.parsing import plain_numbers
+
 if TYPE_CHECKING:
     import polars as pl
 
 _MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None", r"\N"]  # in a column of numbers
-_WHOLE = r"^[+-]?(?:0|[1-9]\d*)$"
-_NUMBER = r"^[+-]?(?:0|[1-9]\d*|(?:0|[1-9]\d*)?\.\d+|(?:0|[1-9]\d*)\.)(?:[eE][+-]?\d+)?$"
 
 
 def typed(column: pl.Series) -> pl.Series:
@@ -27,12 +27,14 @@ def typed(column: pl.Series) -> pl.Series:
     cells = column.str.strip_chars()
     cells = cells.set(cells.is_in(_MISSING), None)
     cells = cells.set(cells == "", None)
-    if cells.null_count() == len(cells):
+    if cells.null_count() == len(cells) or cells.str.contains(r"^[+-]?0[0-9]").any():  # as zip codes begin
         return column
-    if cells.str.contains(_WHOLE).all():
-        whole = cells.cast(pl.Int64, strict=False)
-        return whole if whole.null_count() == cells.null_count() else column  # or digits of something else
-    return cells.cast(pl.Float64) if cells.str.contains(_NUMBER).all() else column
+    whole = cells.cast(pl.Int64, strict=False)
+    if whole.null_count() == cells.null_count():
+        return whole
+    numbers = plain_numbers(cells)
+    long = cells.str.contains(r"^[+-]?[0-9]+$").all()  # digits of something else
+    return numbers if numbers.null_count() == cells.null_count() and not long else column
 
 
 def unquoted(column: pl.Series) -> pl.Series:
