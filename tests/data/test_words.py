@@ -15,7 +15,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from bitfm.data import Words, make_bookshop
+from bitfm.data import Words
+from bitfm.datasets import make_bookshop
 
 VOCABULARY = ["ant", "bee", "cat", "dog", "eel", "fox"]
 texts_of_words = st.lists(st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join), min_size=1, max_size=8)

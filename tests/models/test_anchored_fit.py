@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.evaluation import ndcg, split_per_user
 from bitfm.models._delegate import unpack_codes
 from problems import KINDS, float64, random_blocks, scores

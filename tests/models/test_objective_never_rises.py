@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitfm import FM, BiasModel, DiscreteFM
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.models._delegate import nearest_delegate, pack_signs, unpack_codes
 from bitfm.models._native import make_trainer
 from problems import KINDS, random_blocks, scores

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.models._delegate import unpack_codes
 from problems import KINDS, random_blocks, scores
 

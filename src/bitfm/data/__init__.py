@@ -1,7 +1,6 @@
 """Tables, readers and blocks: everything before the model."""
 
 from bitfm.data.blocks import Block, Blocks, FieldSpan
-from bitfm.data.bookshop import Bookshop, Truth, make_bookshop
 from bitfm.data.columns import (
     Category,
     DateParts,
@@ -24,7 +23,6 @@ from bitfm.data.words import Words
 __all__ = [
     "Block",
     "Blocks",
-    "Bookshop",
     "Category",
     "DateParts",
     "FieldSpan",
@@ -35,13 +33,11 @@ __all__ = [
     "MultiCategory",
     "Number",
     "Text",
-    "Truth",
     "Vocabulary",
     "Words",
     "history",
     "infer_kind",
     "kind_of",
-    "make_bookshop",
     "raters",
     "read_libfm",
     "read_table",

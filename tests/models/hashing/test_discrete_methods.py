@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import Block, Blocks, DiscreteFM
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.models import DCF, DCMF
 from bitfm.models._delegate import unpack_codes
 from bitfm.models._ids import IdRatings

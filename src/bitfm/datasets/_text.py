@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.data._bookshop.genres import GENRES, Genre
-from bitfm.data._bookshop.names import FIRST_NAMES, TOWNS
-from bitfm.data._bookshop.themes import THEMES
+__all__ = ["WORDS", "make_blurbs", "make_people", "make_titles"]
 
-__all__ = ["make_blurbs", "make_people", "make_titles"]
+# Tastes are hand-drawn on the axes, so that fans of neighbouring genres like each other's books; titles are templates
+# over a genre's role, thing, place and mood, and a blurb opens with its hero, deed and setting.
+WORDS: dict[str, Any] = json.loads(files(__package__).joinpath("bookshop.json").read_text("utf-8"))
 
-_BLURB_OPENINGS = ("{hero} {deed}.", "In {setting}, {hero} {deed}.")
-_BLURB_CLOSINGS = (
-    "A book about {one}, with {two}.",
-    "A story of {one}, and of {two}.",
-    "Expect {one}, and {two}.",
-)
 _A_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[AEIOUaeiou])")
 
 
@@ -57,7 +54,7 @@ def make_people(rng: np.random.Generator, n: int, surnames: Sequence[str]) -> li
     """Make `n` different names; an initial and then a town are added only when plain names run out."""
 
     def plain(rows: list[int]) -> list[str]:
-        firsts = _pick(rng, FIRST_NAMES, len(rows))
+        firsts = _pick(rng, WORDS["first_names"], len(rows))
         return [f"{a} {b}" for a, b in zip(firsts, _pick(rng, surnames, len(rows)), strict=True)]
 
     def with_initial(rows: list[int]) -> list[str]:
@@ -65,7 +62,7 @@ def make_people(rng: np.random.Generator, n: int, surnames: Sequence[str]) -> li
         return [name.replace(" ", f" {x}. ") for name, x in zip(plain(rows), initials, strict=True)]
 
     def with_town(rows: list[int]) -> list[str]:
-        towns = _pick(rng, TOWNS, len(rows))
+        towns = _pick(rng, WORDS["towns"], len(rows))
         return [f"{name} of {town}" for name, town in zip(with_initial(rows), towns, strict=True)]
 
     return _distinct(n, [plain] * 3 + [with_initial] * 2 + [with_town] * 2)
@@ -75,9 +72,9 @@ def _one_of(words: Sequence[str], draws: Iterator[int]) -> str:
     return words[next(draws) % len(words)]
 
 
-def _title(genre: Genre, draws: Iterator[int]) -> str:
-    template = _one_of(genre.titles, draws)
-    slots = {slot: _one_of(getattr(genre, slot), draws) for slot in ("role", "thing", "place", "mood")}
+def _title(genre: dict[str, Any], draws: Iterator[int]) -> str:
+    template = _one_of(genre["titles"], draws)
+    slots = {slot: _one_of(genre[slot], draws) for slot in ("role", "thing", "place", "mood")}
     return _capitalise(_A_BEFORE_VOWEL.sub(r"\1n ", template.format(**slots)).replace("The the ", "The "))
 
 
@@ -86,7 +83,7 @@ def make_titles(rng: np.random.Generator, genres: NDArray[np.intp]) -> list[str]
 
     def single(rows: list[int]) -> list[str]:
         draws = iter(rng.integers(2**31, size=5 * len(rows)).tolist())
-        return [_title(GENRES[g], draws) for g in genres[rows].tolist()]
+        return [_title(WORDS["genres"][g], draws) for g in genres[rows].tolist()]
 
     def double(rows: list[int]) -> list[str]:
         return [a if a == b else f"{a}; or, {b}" for a, b in zip(single(rows), single(rows), strict=True)]
@@ -99,9 +96,10 @@ def make_blurbs(rng: np.random.Generator, genres: NDArray[np.intp], themes: NDAr
     draws = iter(rng.integers(2**31, size=7 * len(genres)).tolist())
     blurbs = []
     for g, (first, second) in zip(genres.tolist(), themes.tolist(), strict=True):
-        opening = _one_of(_BLURB_OPENINGS, draws)
-        slots = {slot: _one_of(getattr(GENRES[g], slot), draws) for slot in ("hero", "deed", "setting")}
-        closing = _one_of(_BLURB_CLOSINGS, draws)
-        one, two = (_one_of(THEMES[theme].phrases, draws) for theme in (first, second))
+        genre = WORDS["genres"][g]
+        opening = _one_of(WORDS["blurb_openings"], draws)
+        slots = {slot: _one_of(genre[slot], draws) for slot in ("hero", "deed", "setting")}
+        closing = _one_of(WORDS["blurb_closings"], draws)
+        one, two = (_one_of(WORDS["themes"][theme]["phrases"], draws) for theme in (first, second))
         blurbs.append(f"{_capitalise(opening.format(**slots))} {closing.format(one=one, two=two)}")
     return blurbs

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer
 
-from bitfm.data._bookshop.choices import choose_books, spread
-from bitfm.data._bookshop.tables import Columns, Floats, make_books, make_readers
-from bitfm.data._tables import Table
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.hot import many_hot, one_hot
+from bitfm.datasets._choices import choose_books, spread
+from bitfm.datasets._tables import Columns, Floats, make_books, make_readers
 
 __all__ = ["Bookshop", "Truth", "make_bookshop"]
 
@@ -132,6 +130,9 @@ class Bookshop:
         >>> len(X), [f"{f.block}.{f.name}" for f in X.fields][:3]
         (100, ['reader.age_group', 'reader.region', 'reader.favourite_genres'])
         """
+        import scipy.sparse as sp
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         readers, books = self.readers, self.books
         return Blocks(
             reader=Block(
@@ -140,7 +141,7 @@ class Bookshop:
                     "age_group": one_hot(readers["age_group"]),
                     "region": one_hot(readers["region"]),
                     "favourite_genres": many_hot(readers["favourite_genres"]),
-                    "id": Table.eye(len(readers["reader"])),
+                    "id": sp.identity(len(readers["reader"]), np.float32, "csr"),
                 },
             ),
             book=Block(
@@ -150,7 +151,7 @@ class Bookshop:
                     "genre": one_hot(books["genre"]),
                     "decade": one_hot(np.asarray(books["year"]) // 10),
                     "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
-                    "id": Table.eye(len(books["title"])),
+                    "id": sp.identity(len(books["title"]), np.float32, "csr"),
                 },
             ),
         )
