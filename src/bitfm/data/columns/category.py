@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from bitfm.data.casting import as_words
 from bitfm.data.columns._categories import Categories, FittedCategories
 from bitfm.data.columns._column import FittedColumn, Kind, check_count, one_a_row
+from bitfm.data.columns.infer import Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Category"]
 
 
+@register_kind
 @dataclass(frozen=True)
 class Category(Kind):
     """One of several values a row, such as a country or a weekday: a feature for each.
@@ -43,10 +46,26 @@ class Category(Kind):
     """
 
     called: ClassVar[str] = "category"
+    priority: ClassVar[int] = 50
     max_categories: int = 1_000_000
 
     def __post_init__(self) -> None:
         check_count("Category", "max_categories", self.max_categories)
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take truth values, categories, few whole numbers, and whatever repeats."""
+        import polars as pl
+
+        distinct, dtype = column.distinct, column.values.dtype
+        if distinct == 1:
+            return Inferred(cls(), "one value or none")
+        if dtype == pl.Boolean:
+            return Inferred(cls(), "true or false")
+        if column.whole and not column.has_codes:
+            return Inferred(cls(), f"{distinct} distinct whole numbers")
+        known = dtype in (pl.Categorical, pl.Enum) or column.repeats
+        return Inferred(cls(), f"{distinct:,} categories") if known else None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the categories."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from bitfm.data.columns._bins import Bins
 from bitfm.data.columns._column import FittedColumn, Kind, damage, exactly
+from bitfm.data.columns.infer import Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
 from bitfm.data.parsing import parse_times
 
 if TYPE_CHECKING:
@@ -23,9 +26,12 @@ __all__ = ["DateParts"]
 _SIZES = {"year": None, "month": 12, "weekday": 7, "hour": 24}  # as many years as there are
 _SINGLE_YEARS = 32  # of more different years, ranges of years
 _YEAR_BINS = 10
+_TIME = re.compile(r"(^|[\W_])(time|timestamp|date|datetime|created|updated|at)$", re.IGNORECASE)
+_YEARS_1980_TO_2100 = (315_532_800, 4_102_444_800)  # seconds since 1970
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds since 1970 of the years 1 and 9999
 
 
+@register_kind
 @dataclass(frozen=True)
 class DateParts(Kind):
     """Dates and times by year, month, weekday and hour: a feature for each year, each month and so on.
@@ -50,6 +56,7 @@ class DateParts(Kind):
     """
 
     called: ClassVar[str] = "date"
+    priority: ClassVar[int] = 80
     parts: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +66,23 @@ class DateParts(Kind):
         if not known or not self.parts or len(set(self.parts)) < len(self.parts):
             raise ValueError(f"DateParts: parts must be some of {', '.join(_SIZES)}, got {self.parts!r}.")
         object.__setattr__(self, "parts", tuple(self.parts))  # JSON has lists only
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take dates, times, and seconds since 1970 in a column that is called so."""
+        import polars as pl
+
+        if column.distinct < 2:
+            return None
+        if column.values.dtype in (pl.Date, pl.Datetime):
+            return Inferred(cls(), "dates" if column.values.dtype == pl.Date else "times")
+        if column.has_dates:
+            return Inferred(cls(), f"dates such as {column.told[0]}")
+        numbers = column.numbers
+        if numbers is None or not column.whole or column.has_codes or not _TIME.search(column.name):
+            return None
+        plausible = numbers.min() >= _YEARS_1980_TO_2100[0] and numbers.max() <= _YEARS_1980_TO_2100[1]
+        return Inferred(cls(), "seconds since 1970, as its name says") if plausible else None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the parts, and take the years."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from bitfm.data.columns._bins import Bins
 from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, one_a_row, reals
-from bitfm.data.parsing import parse_numbers
+from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
+from bitfm.data.parsing import number_text, parse_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +24,7 @@ __all__ = ["Number"]
 _FARTHEST = 4.0  # spreads from the mean; beyond, a number counts as this far
 
 
+@register_kind
 @dataclass(frozen=True)
 class Number(Kind):
     """A quantity, such as a price or a year.
@@ -53,6 +56,7 @@ class Number(Kind):
     """
 
     called: ClassVar[str] = "number"
+    priority: ClassVar[int] = 70
     scale: Literal["bins", "standard"] = "bins"
     bins: int = 10
 
@@ -60,6 +64,20 @@ class Number(Kind):
         if self.scale not in ("bins", "standard"):
             raise ValueError(f"Number: scale must be 'bins' or 'standard', got {self.scale!r}.")
         check_count("Number", "bins", self.bins)
+
+    @classmethod
+    def shorthands(cls) -> dict[str, Self]:
+        """Return both scales."""
+        return {"number": cls(), "standard": cls(scale="standard")}
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take numbers, unless they are codes, or whole and few."""
+        numbers = column.numbers
+        if numbers is None or column.distinct < 2 or column.has_codes or (column.whole and column.distinct <= FEW):
+            return None
+        low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
+        return Inferred(cls(), f"{'whole numbers' if column.whole else 'numbers'} from {low} to {high}")
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the bins, or take the mean and the spread."""

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
 from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, reals
+from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.data.words import Words
 from bitfm.errors import ModelFileError
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Text"]
 
+_PROSE = 8.0  # words per value
+_SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
 
 
+@register_kind
 @dataclass(frozen=True)
 class Text(Kind):
     """Prose, such as titles or descriptions: a feature for each of the words that weigh most, see `Words`.
@@ -47,10 +52,23 @@ class Text(Kind):
     """
 
     called: ClassVar[str] = "text"
+    priority: ClassVar[int] = 60
     max_words: int = 8000
 
     def __post_init__(self) -> None:
         check_count("Text", "max_words", self.max_words)
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take strings of many words, or of several words that are mostly different."""
+        if not column.is_text or column.distinct < 2 or column.has_dates or column.numbers is not None:
+            return None
+        words, different = column.words, column.distinct > len(column.present) / 2
+        if words >= _PROSE and (different or column.distinct > FEW):
+            return Inferred(cls(), f"texts of {words:.0f} words")
+        if words >= _SEVERAL and different:
+            return Inferred(cls(), f"mostly different texts of {words:.0f} words")
+        return None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the words."""
