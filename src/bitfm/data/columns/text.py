@@ -14,8 +14,8 @@ from bitfm.data.casting import as_words
 from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, reals
 from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
+from bitfm.data.tfidf import WordWeights
 from bitfm.data.vocabulary import Vocabulary
-from bitfm.data.words import Words
 from bitfm.errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -72,13 +72,15 @@ class Text(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the words."""
+        from bitfm.data.words import Words  # scikit-learn, which a query does not need
+
         texts = as_words(values).drop_nulls().to_list()
         words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
         try:
             words.fit(texts)
         except ValueError:  # scikit-learn's way to say that no word is left
             return _FittedText(name, self, None)
-        return _FittedText(name, self, words)
+        return _FittedText(name, self, words.weights_)
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -92,29 +94,27 @@ class Text(Kind):
         words = known.take(np.arange(len(known))).to_list()
         if len(words) != len(idf) or len(set(words)) != len(words) or (idf <= 0).any():
             raise damage(name, f"it has {len(idf)} weights for {len(set(words))} different words")
-        return _FittedText(name, self, Words.restored(words, idf) if words else None)
+        return _FittedText(name, self, WordWeights(words, idf) if words else None)
 
 
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    def __init__(self, name: str, kind: Text, words: Words | None) -> None:
+    def __init__(self, name: str, kind: Text, words: WordWeights | None) -> None:
         super().__init__(name, kind)
         self._words = words  # None: no word was left
 
     @property
     def width(self) -> int:
-        return 0 if self._words is None else len(self._words.words_)
+        return 0 if self._words is None else len(self._words.words)
 
     def transform(self, values: pl.Series) -> sp.csr_matrix:
         if self._words is None or not len(values):
             return empty_rows(len(values), self.width)
-        table = self._words.transform(as_words(values).to_list())
-        table.sort_indices()
-        return table
+        return self._words.transform(as_words(values).to_list())
 
     def label(self, feature: int) -> str:
-        return str(self._words.words_[feature]) if self._words is not None else ""
+        return self._words.words[feature] if self._words is not None else ""
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
@@ -122,6 +122,5 @@ class _FittedText(FittedColumn):
     def tensors(self) -> dict[str, NDArray[Any]]:
         import polars as pl
 
-        words = [] if self._words is None else self._words.words_.tolist()
-        idf = np.zeros(0) if self._words is None else np.asarray(self._words.idf_, np.float64)
+        words, idf = ([], np.zeros(0)) if self._words is None else (self._words.words, self._words.idf)
         return Vocabulary.of(pl.Series(words, dtype=pl.String)).tensors() | {"idf": idf}
