@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._bins import Bins
 from bitfm.data.columns._column import FittedColumn, Kind, damage, exactly
 from bitfm.data.columns.infer import Inferred, ObservedColumn
+from bitfm.data.columns.number import Bins
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.parsing import parse_times
 

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
-from bitfm.data.columns._categories import Categories, FittedCategories
 from bitfm.data.columns._column import FittedColumn, Kind, check_count
 from bitfm.data.columns._lists import exploded, find_separator
+from bitfm.data.columns.category import Categories, FittedCategories
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.hot import unit_rows

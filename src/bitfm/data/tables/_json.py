@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bitfm.data.tables._content import as_utf8
+from bitfm.data.files import as_utf8
 from bitfm.data.tables._python import from_rows
 from bitfm.errors import DataFileError
 

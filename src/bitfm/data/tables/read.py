@@ -8,8 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bitfm.data.files import is_parquet, not_parquet
-from bitfm.data.tables._content import STANDARD_INPUT, read_content
+from bitfm.data.files import STANDARD_INPUT, is_parquet, not_parquet, read_content
 from bitfm.data.tables._json import read_json
 from bitfm.data.tables._libfm import read_libfm_fields
 from bitfm.data.tables._matlab import is_matlab, read_matlab
