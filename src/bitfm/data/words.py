@@ -87,7 +87,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.fit(strings).transform(strings)
 
     def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
-        """Return a row of unit length a text, float32; empty where it has none of the words.
+        """Return one row of unit length per text, float32; empty where it has none of the words.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.weights_.idf
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """Return the words, one a column; `input_features` is ignored."""
+        """Return the words, one per column; `input_features` is ignored."""
         check_is_fitted(self)
         return self.words_
 

@@ -103,7 +103,7 @@ def make_books(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Float
 
 
 def _draw_themes(rng: np.random.Generator, genres: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Two different themes a book, fifteen times as often one that is usual for its genre."""
+    """Draw two different themes per book, fifteen times as often one that is usual for its genre."""
     weights = np.array([[15.0 if theme["name"] in genre["themes"] else 1.0 for theme in _THEMES] for genre in _GENRES])
     keys = np.log(weights)[genres] + rng.gumbel(size=(len(genres), len(_THEMES)))
     return np.argsort(-keys, axis=1, kind="stable")[:, :2]

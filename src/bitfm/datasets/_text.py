@@ -79,7 +79,7 @@ def _title(genre: dict[str, Any], draws: Iterator[int]) -> str:
 
 
 def make_titles(rng: np.random.Generator, genres: NDArray[np.intp]) -> list[str]:
-    """Make one title a book, all different; large shops also stock double titles, "This; or, That"."""
+    """Make one title per book, all different; large shops also stock double titles, "This; or, That"."""
 
     def single(rows: list[int]) -> list[str]:
         draws = iter(rng.integers(2**31, size=5 * len(rows)).tolist())
@@ -92,7 +92,7 @@ def make_titles(rng: np.random.Generator, genres: NDArray[np.intp]) -> list[str]
 
 
 def make_blurbs(rng: np.random.Generator, genres: NDArray[np.intp], themes: NDArray[np.intp]) -> list[str]:
-    """Make one blurb a book: a sentence of its genre, and one that names its two themes."""
+    """Make one blurb per book: a sentence of its genre, and one that names its two themes."""
     draws = iter(rng.integers(2**31, size=7 * len(genres)).tolist())
     blurbs = []
     for g, (first, second) in zip(genres.tolist(), themes.tolist(), strict=True):

@@ -138,7 +138,7 @@ class FittedColumn(ABC):
 
     @abstractmethod
     def transform(self, values: pl.Series) -> sp.csr_matrix:
-        """Return one row a value, float32; empty where the value is missing or was never seen.
+        """Return one row per value, float32; empty where the value is missing or was never seen.
 
         Parameters
         ----------
@@ -163,8 +163,8 @@ class FittedColumn(ABC):
         return {}
 
 
-def one_a_row(columns: NDArray[np.int32], width: int) -> sp.csr_matrix:
-    """Return a 1 a row, in the column given; a row whose column is negative is empty."""
+def one_per_row(columns: NDArray[np.int32], width: int) -> sp.csr_matrix:
+    """Return one 1 per row, in the column given; a row whose column is negative is empty."""
     known = columns >= 0
     indptr = np.zeros(len(columns) + 1, np.int32)
     np.cumsum(known, out=indptr[1:])
@@ -174,7 +174,7 @@ def one_a_row(columns: NDArray[np.int32], width: int) -> sp.csr_matrix:
 
 def empty_rows(n_rows: int, width: int) -> sp.csr_matrix:
     """Return a table without entries."""
-    return one_a_row(np.full(n_rows, -1, np.int32), width)
+    return one_per_row(np.full(n_rows, -1, np.int32), width)
 
 
 def damage(name: str, what: str) -> ModelFileError:

@@ -1,4 +1,4 @@
-"""Lists in a column: what separates their values, and one value a row."""
+"""Lists in a column: what separates their values, and one value per row."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, one_a_row, whole
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, one_per_row, whole
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.vocabulary import Vocabulary
@@ -99,7 +99,7 @@ class FittedCategories(FittedColumn):
 @register_kind
 @dataclass(frozen=True)
 class Category(Kind):
-    """One of several values a row, such as a country or a weekday: a feature for each.
+    """One of several values per row, such as a country or a weekday: a feature for each.
 
     Up to 10,000 distinct values are all kept. Of more than these, a value that occurs once is left out, since it tells
     nothing about other rows. Whole numbers, whole floats and their strings are the same: 25, 25.0 and "25".
@@ -155,4 +155,4 @@ class _FittedCategory(FittedCategories):
     """A value of 1 in the category's feature."""
 
     def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return one_a_row(self.categories.known.numbers(as_words(values)), self.width)
+        return one_per_row(self.categories.known.numbers(as_words(values)), self.width)

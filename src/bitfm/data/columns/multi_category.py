@@ -1,4 +1,4 @@
-"""Several values a row: genres, tags, authors."""
+"""Several values per row: genres, tags, authors."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, one_a_row, reals
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, one_per_row, reals
 from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.parsing import number_text, parse_numbers
@@ -35,7 +35,7 @@ class Bins:
 
     @classmethod
     def of(cls, numbers: NDArray[np.float64], most: int, alone: int) -> Bins:
-        """Return up to `most` bins of equal counts, or a bin a number if there are up to `alone` different ones."""
+        """Return up to `most` bins of equal counts, or one per number if there are up to `alone` different ones."""
         distinct, counts = np.unique(numbers, return_counts=True)
         if len(distinct) <= alone:
             return cls(distinct, distinct)
@@ -161,7 +161,7 @@ class _FittedBins(FittedColumn):
         return len(self._bins)
 
     def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return one_a_row(self._bins.find(quantities(values)), self.width)
+        return one_per_row(self._bins.find(quantities(values)), self.width)
 
     def label(self, feature: int) -> str:
         return self._bins.label(feature)
@@ -195,7 +195,7 @@ class _FittedStandard(FittedColumn):
             return empty_rows(len(numbers), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
             distance = np.clip((numbers - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
-        table = one_a_row(np.where(np.isnan(distance), -1, 0).astype(np.int32), 1)
+        table = one_per_row(np.where(np.isnan(distance), -1, 0).astype(np.int32), 1)
         table.data = distance[~np.isnan(distance)].astype(np.float32)
         table.eliminate_zeros()
         return table
