@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.hot import many_hot, one_hot
-from bitfm.datasets._choices import choose_books, spread
-from bitfm.datasets._tables import Columns, Floats, make_books, make_readers
+from bitfm.datasets._choices import Floats, choose_books, spread
+from bitfm.datasets._tables import Columns, make_books, make_readers
 
 __all__ = ["Bookshop", "Truth", "make_bookshop"]
 
@@ -134,27 +134,20 @@ class Bookshop:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         readers, books = self.readers, self.books
-        return Blocks(
-            reader=Block(
-                self.reader_rows,
-                {
-                    "age_group": one_hot(readers["age_group"]),
-                    "region": one_hot(readers["region"]),
-                    "favourite_genres": many_hot(readers["favourite_genres"]),
-                    "id": sp.identity(len(readers["reader"]), np.float32, "csr"),
-                },
-            ),
-            book=Block(
-                self.book_rows,
-                {
-                    "author": one_hot(books["author"]),
-                    "genre": one_hot(books["genre"]),
-                    "decade": one_hot(np.asarray(books["year"]) // 10),
-                    "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
-                    "id": sp.identity(len(books["title"]), np.float32, "csr"),
-                },
-            ),
-        )
+        of_readers = {
+            "age_group": one_hot(readers["age_group"]),
+            "region": one_hot(readers["region"]),
+            "favourite_genres": many_hot(readers["favourite_genres"]),
+            "id": sp.identity(len(readers["reader"]), np.float32, "csr"),
+        }
+        of_books = {
+            "author": one_hot(books["author"]),
+            "genre": one_hot(books["genre"]),
+            "decade": one_hot(np.asarray(books["year"]) // 10),
+            "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
+            "id": sp.identity(len(books["title"]), np.float32, "csr"),
+        }
+        return Blocks(reader=Block(self.reader_rows, of_readers), book=Block(self.book_rows, of_books))
 
     def __repr__(self) -> str:
         sizes = len(self.readers["reader"]), len(self.books["title"]), len(self.reader_rows)
