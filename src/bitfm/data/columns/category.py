@@ -137,7 +137,7 @@ class Category(Kind):
             return Inferred(cls(), "one value or none")
         if dtype == pl.Boolean:
             return Inferred(cls(), "true or false")
-        if column.whole and not column.has_codes:
+        if column.integers and not column.has_codes:
             return Inferred(cls(), f"{distinct} distinct whole numbers")
         known = dtype in (pl.Categorical, pl.Enum) or column.repeats
         return Inferred(cls(), f"{distinct:,} categories") if known else None

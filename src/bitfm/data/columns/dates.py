@@ -77,9 +77,9 @@ class DateParts(Kind):
         if column.values.dtype in (pl.Date, pl.Datetime):
             return Inferred(cls(), "dates" if column.values.dtype == pl.Date else "times")
         if column.has_dates:
-            return Inferred(cls(), f"dates such as {column.told[0]}")
+            return Inferred(cls(), f"dates such as {column.informative[0]}")
         numbers = column.numbers
-        if numbers is None or not column.whole or column.has_codes or not _TIME.search(column.name):
+        if numbers is None or not column.integers or column.has_codes or not _TIME.search(column.name):
             return None
         plausible = numbers.min() >= _YEARS_1980_TO_2100[0] and numbers.max() <= _YEARS_1980_TO_2100[1]
         return Inferred(cls(), "seconds since 1970, as its name says") if plausible else None

@@ -95,14 +95,18 @@ class ObservedColumn:
         return self.present.gather_every(max(1, len(self.present) // _LOOKED_AT))
 
     @cached_property
-    def told(self) -> pl.Series:
+    def informative(self) -> pl.Series:
         """The sample of strings without words such as "unknown", which to dates and numbers are missing."""
         return self.sample.filter(~self.sample.str.to_lowercase().is_in(_MISSING))
 
     @cached_property
     def has_dates(self) -> bool:
         """Whether nearly all strings are dates."""
-        return self.is_text and len(self.told) > 0 and is_date(self.told).sum() >= _NEARLY_ALL * len(self.told)
+        return (
+            self.is_text
+            and len(self.informative) > 0
+            and is_date(self.informative).sum() >= _NEARLY_ALL * len(self.informative)
+        )
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
@@ -111,8 +115,8 @@ class ObservedColumn:
 
         dtype, values = self.values.dtype, self.sample
         if self.is_text:
-            numbers = parse_numbers(self.told)
-            if self.has_dates or not len(self.told) or numbers.count() < _NEARLY_ALL * len(self.told):
+            numbers = parse_numbers(self.informative)
+            if self.has_dates or not len(self.informative) or numbers.count() < _NEARLY_ALL * len(self.informative):
                 return None
         elif dtype == pl.Duration:
             numbers = values.dt.total_microseconds() / 1e6
@@ -123,7 +127,7 @@ class ObservedColumn:
         return numbers.drop_nulls().to_numpy()
 
     @cached_property
-    def whole(self) -> bool:
+    def integers(self) -> bool:
         """Whether there are numbers and all are whole."""
         numbers = self.numbers
         return numbers is not None and bool((numbers == np.floor(numbers)).all())
@@ -131,12 +135,12 @@ class ObservedColumn:
     @cached_property
     def has_codes(self) -> bool:
         """Whether there are numbers that are no quantities: by the column's name, or by the zeros they begin with."""
-        if self.is_text and self.told.str.contains(r"^0[0-9]").sum() > _ZEROS * len(self.told):
+        if self.is_text and self.informative.str.contains(r"^0[0-9]").sum() > _ZEROS * len(self.informative):
             return self.numbers is not None
-        return self.whole and _CODE.search(self.name) is not None
+        return self.integers and _CODE.search(self.name) is not None
 
     @cached_property
-    def words(self) -> float:
+    def mean_words(self) -> float:
         """How many words a string has on average."""
         return float(self.sample.str.count_matches(r"\S+").to_numpy().mean())
 

@@ -119,10 +119,10 @@ class Number(Kind):
     def infer(cls, column: ObservedColumn) -> Inferred | None:
         """Take numbers, unless they are codes, or whole and few."""
         numbers = column.numbers
-        if numbers is None or column.distinct < 2 or column.has_codes or (column.whole and column.distinct <= FEW):
+        if numbers is None or column.distinct < 2 or column.has_codes or (column.integers and column.distinct <= FEW):
             return None
         low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
-        return Inferred(cls(), f"{'whole numbers' if column.whole else 'numbers'} from {low} to {high}")
+        return Inferred(cls(), f"{'whole numbers' if column.integers else 'numbers'} from {low} to {high}")
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the bins, or take the mean and the spread."""

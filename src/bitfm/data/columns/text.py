@@ -63,7 +63,7 @@ class Text(Kind):
         """Take strings of many words, or of several words that are mostly different."""
         if not column.is_text or column.distinct < 2 or column.has_dates or column.numbers is not None:
             return None
-        words, different = column.words, column.distinct > len(column.present) / 2
+        words, different = column.mean_words, column.distinct > len(column.present) / 2
         if words >= _PROSE and (different or column.distinct > FEW):
             return Inferred(cls(), f"texts of {words:.0f} words")
         if words >= _SEVERAL and different:
