@@ -33,6 +33,7 @@ def rec():
 def test_it_is_one_of_the_kinds():
     assert "geohash" in kind_names()
     assert kind_of("geohash") == Geohash()
+    assert kind_of("date").called == "date"
     column = Geohash(precision=2).fit("home", pl.Series(PLACES))
     assert [column.label(feature) for feature in range(column.width)] == [f"region {r}" for r in ("9", "9q", "u", "u4")]
     found = column.transform(pl.Series(["u4pruyd", "ud9wfzz", "nowhere!", None])).toarray()
@@ -101,3 +102,4 @@ def test_names_are_unique_and_kinds_are_classes():
     with pytest.raises(TypeError, match="a name in `called`"):
         register_kind(Kind)
     assert kind_of("geohash") == Geohash()
+    assert kind_of("date").called == "date"

@@ -32,7 +32,7 @@ _BUILT_IN = {
 }
 _KINDS: dict[str, type[Kind]] = {}
 _DECLARED: dict[str, Kind] = {}
-_OWNERS: dict[str, type[Kind]] = {}
+_PLACES: dict[str, tuple[str, str]] = {}  # the module and class of each name, the same when imported again
 
 K = TypeVar("K", bound="type[Kind]")
 
@@ -66,16 +66,14 @@ def register_kind(kind: K) -> K:
     if not (isinstance(kind, type) and issubclass(kind, Kind)) or not isinstance(getattr(kind, "called", None), str):
         raise TypeError(f"register_kind: expected a class derived from Kind with a name in `called`, got {kind!r}.")
     shorthands = kind.shorthands()
+    place = kind.__module__, kind.__qualname__
     for name in {kind.called, *shorthands}:
-        owner = _OWNERS.setdefault(name, kind)
-        own = kind.__module__.startswith("bitfm.data.columns.")
-        if (name in _BUILT_IN and not own) or (owner.__module__, owner.__qualname__) != (
-            kind.__module__,
-            kind.__qualname__,
-        ):
+        foreign = name in _BUILT_IN and kind.__module__ != f"{__package__}.{_BUILT_IN[name]}"
+        if foreign or _PLACES.get(name, place) != place:
             raise ValueError(
                 f"register_kind: there is a kind called {name!r} already; give {kind.__name__} another name."
             )
+    _PLACES.update(dict.fromkeys((kind.called, *shorthands), place))
     _KINDS[kind.called] = kind
     _DECLARED.update(shorthands)
     return kind
