@@ -33,12 +33,21 @@ def test_every_public_name_is_documented_and_exported():
     import bitfm
     import bitfm.data
     import bitfm.data.prepare
+    import bitfm.datasets
     import bitfm.evaluation
     import bitfm.models
     import bitfm.models.hashing
 
     api = (ROOT / "docs/api.md").read_text()
-    modules = (bitfm, bitfm.data, bitfm.data.prepare, bitfm.evaluation, bitfm.models, bitfm.models.hashing)
+    modules = (
+        bitfm,
+        bitfm.data,
+        bitfm.data.prepare,
+        bitfm.datasets,
+        bitfm.evaluation,
+        bitfm.models,
+        bitfm.models.hashing,
+    )
     for module in modules:
         for name in module.__all__:
             assert hasattr(module, name)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import bitfm
 from bitfm.bench.datasets import Split
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.evaluation import ndcg, split_per_user
 from bitfm.paper.methods import BITS, METHODS
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.errors import DataFileError
 from bitfm.evaluation import split_per_user
 from bitfm.paper.datasets import find_data, load_split, sampled

@@ -97,7 +97,7 @@ def _checked(
     item_rows, item_count = _side(caller, "items", items, n_items)
     if len(user_rows) != len(item_rows):
         raise ValueError(
-            f"{caller}: got {len(user_rows)} users and {len(item_rows)} items; give one of each an interaction."
+            f"{caller}: got {len(user_rows)} users and {len(item_rows)} items; give one of each per interaction."
         )
     return user_rows, item_rows, user_count, item_count
 

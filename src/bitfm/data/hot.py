@@ -1,4 +1,4 @@
-"""Tables of what is on: one value a row, or several."""
+"""Tables of what is on: one value per row, or several."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import scipy.sparse as sp
 
 
 def one_hot(values: npt.ArrayLike) -> sp.csr_matrix:
-    """Return a 1 a row, in the column of its value; columns are the distinct values, sorted."""
+    """Return one 1 per row, in the column of its value; columns are the distinct values, sorted."""
     _, column = np.unique(np.asarray(values), return_inverse=True)
     n = len(column)
     return sp.csr_matrix((np.ones(n, np.float32), (np.arange(n), column)))
 
 
 def many_hot(lists: Iterable[Iterable[Any]], min_rows: int = 1) -> sp.csr_matrix:
-    """Return a row of unit length a list, with the list's distinct values on.
+    """Return one row of unit length per list, with the list's distinct values on.
 
     Columns are the distinct values, sorted, that occur in at least ``min_rows`` of the lists.
     """

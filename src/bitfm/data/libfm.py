@@ -131,7 +131,7 @@ def write_libfm(
         stores is written, zeros too. The format does not hold the number of columns: pass it to `read_libfm`
         where it matters.
     y
-        The targets, one finite number a row.
+        The targets, one finite number per row.
     zero_based
         True to write the first column as 0 (libFM), False as 1 (libSVM).
 

@@ -67,7 +67,7 @@ class CodeModel(FeatureModel):
         Examples
         --------
         >>> from bitfm import DiscreteFM
-        >>> from bitfm.data import make_bookshop
+        >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
         >>> X, y = shop.blocks(), shop.ratings["rating"]
         >>> model = DiscreteFM(bits=32).fit(X, y)
@@ -115,7 +115,8 @@ class CodeModel(FeatureModel):
         Examples
         --------
         >>> from bitfm import DiscreteFM
-        >>> from bitfm.data import Block, make_bookshop
+        >>> from bitfm.data import Block
+        >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
         >>> X, y = shop.blocks(), shop.ratings["rating"]
         >>> model = DiscreteFM(bits=32).fit(X, y)

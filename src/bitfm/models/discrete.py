@@ -95,7 +95,7 @@ class DiscreteFM(CodeModel):
     Examples
     --------
     >>> from bitfm import DiscreteFM
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
     >>> X, y = shop.blocks(), shop.ratings["rating"]
     >>> model = DiscreteFM(bits=32).fit(X, y)

@@ -116,7 +116,7 @@ class FM(FeatureModel):
     Examples
     --------
     >>> from bitfm import FM
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
     >>> X, y = shop.blocks(), shop.ratings["rating"]
     >>> model = FM(rank=8).fit(X, y)

@@ -59,7 +59,7 @@ class Recommender:
     Examples
     --------
     >>> from bitfm import Recommender
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(n_readers=200, n_books=100, n_ratings=4000)
     >>> rec = Recommender(bits=32).fit(
     ...     shop.ratings, users=shop.readers, items=shop.books, user="reader", item="title", target="rating"

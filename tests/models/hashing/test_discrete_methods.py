@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from bitfm import Block, Blocks, DiscreteFM
 from bitfm.core import unpack_codes
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.models import DCF, DCMF
 from bitfm.models._ids import IdRatings
 from bitfm.models._paper import PaperFit

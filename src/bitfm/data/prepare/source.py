@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm.data.parsing import NO_TIME, number, seconds, short
+from bitfm.data.parsing import parse_number, parse_time
 from bitfm.errors import DataFileError
 
 __all__ = ["NO_TIME", "BadLines", "RatingBatch", "Source", "TextBatch", "identifier", "number", "seconds"]
+
+NO_TIME = -(2**63)  # where a rating has none
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,33 @@ def identifier(what: str, value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{what} is {short(value)}; expected a non-empty string or a whole number")
+        raise ValueError(f"{what} is {_short(value)}; expected a non-empty string or a whole number")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{what} {short(value)} holds half of a character; expected proper Unicode") from None
+            raise ValueError(f"{what} {_short(value)} holds half of a character; expected proper Unicode") from None
     return value
+
+
+def number(what: str, value: Any) -> float:
+    """Return a number, or the number that a string stands for."""
+    result = None if isinstance(value, bool) else parse_number(value)
+    if result is None:
+        raise ValueError(f"{what} is {_short(value)}; expected a finite number")
+    return result
+
+
+def seconds(what: str, value: Any) -> int:
+    """Return a time in seconds since 1970; None is no time."""
+    result = NO_TIME if value is None or value == "" else parse_time(value)
+    if result is None:
+        raise ValueError(
+            f"{what} is {_short(value)}; expected seconds since 1970 or a date such as 2018-07-13 20:15:00"
+        )
+    return result
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

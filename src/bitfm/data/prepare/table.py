@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.data.parsing import parse_numbers, parse_times
 from bitfm.data.prepare._frames import Frame, frames
 from bitfm.data.prepare.source import NO_TIME, BadLines, RatingBatch, Source, TextBatch, identifier, number, seconds
 
@@ -88,7 +89,7 @@ class RatingTable(Source):
         needed = [self.user, self.item, self.rating, *([self.time] if self.time else []), *also]
         for frame in frames(self.path, list(dict.fromkeys(needed)), self.separator):
             rows = frame.rows
-            ratings = as_numbers(rows[self.rating])
+            ratings = parse_numbers(rows[self.rating]).fill_null(np.nan).to_numpy()
             times, mistimed = _times(rows[self.time]) if self.time else _no_times(len(rows))
             wrong = frame.too_long | mistimed | ~np.isfinite(ratings) | empty(rows[self.user]) | empty(rows[self.item])
             for place in np.flatnonzero(wrong):
@@ -118,15 +119,6 @@ def as_strings(column: pl.Series) -> list[str]:
     return column.cast(pl.String).fill_null("").to_list()
 
 
-def as_numbers(column: pl.Series) -> npt.NDArray[np.float64]:
-    """Return a column's values as numbers, NaN where there is none."""
-    import polars as pl
-
-    if column.dtype == pl.String:
-        column = column.str.strip_chars()
-    return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-
-
 def empty(column: pl.Series) -> npt.NDArray[np.bool_]:
     """Return where a column has no value, or an empty string."""
     import polars as pl
@@ -140,12 +132,5 @@ def _no_times(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
 
 def _times(column: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return times in seconds, and where a value is none."""
-    if str(column.dtype).startswith("Date"):  # a date, with or without a time; a time alone is no moment
-        return column.dt.epoch("s").fill_null(NO_TIME).to_numpy(), np.zeros(len(column), bool)
-    times, wrong = _no_times(len(column))
-    for place, value in enumerate(column.to_list()):
-        try:
-            times[place] = seconds("time", value)
-        except ValueError:
-            wrong[place] = True
-    return times, wrong
+    times = parse_times(column)
+    return times.fill_null(NO_TIME).to_numpy(), times.is_null().to_numpy() & ~empty(column)

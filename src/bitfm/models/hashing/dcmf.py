@@ -39,7 +39,7 @@ class DCMF(DCF):
 
     Examples
     --------
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> from bitfm.models.hashing import DCMF
     >>> shop = make_bookshop(200, 100, 4000)
     >>> X, y = shop.blocks(), shop.ratings["rating"]

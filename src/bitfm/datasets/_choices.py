@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["choose_books", "spread"]
+__all__ = ["Floats", "choose_books", "spread"]
 
-Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 _ROUNDS = 8
 _EAGER = 0.25  # of the shop: beyond it most redraws would repeat a book
@@ -30,22 +31,8 @@ def spread(total: int, weights: Floats, low: int, high: int) -> Rows:
     return counts
 
 
-def _first_of_each(pairs: Rows, n_books: int, counts: Rows) -> Rows:
-    """Drop repeated pairs and what exceeds a reader's count, earliest draws kept, ordered by reader."""
-    _, first = np.unique(pairs, return_index=True)
-    pairs = pairs[np.sort(first)]
-    pairs = pairs[np.argsort(pairs // n_books, kind="stable")]
-    readers = pairs // n_books
-    starts = np.searchsorted(readers, np.arange(len(counts)))
-    kept: Rows = pairs[np.arange(len(pairs)) - starts[readers] < counts[readers]]
-    return kept
-
-
 def choose_books(
-    rng: np.random.Generator,
-    counts: Rows,
-    popularity: Floats,
-    affinity: Callable[[Rows, Rows], Floats],
+    rng: np.random.Generator, counts: Rows, popularity: Floats, affinity: Callable[[Rows, Rows], Floats]
 ) -> tuple[Rows, Rows]:
     """Draw `counts[u]` different books for every reader u, as rows of readers and of books.
 
@@ -55,44 +42,39 @@ def choose_books(
     n_books = len(popularity)
     cumulative = np.cumsum(popularity)
     pairs = np.empty(0, dtype=np.int64)
-    wanted = np.where(counts > _EAGER * n_books, 0, counts)
+    by_rounds = np.where(counts > _EAGER * n_books, 0, counts)
     for _ in range(_ROUNDS):
-        missing = wanted - np.bincount(pairs // n_books, minlength=len(counts))
+        missing = by_rounds - np.bincount(pairs // n_books, minlength=len(counts))
         readers = np.repeat(np.arange(len(counts)), 2 * missing + 4 * (missing > 0))
         if not len(readers):
             break
         draws = cumulative[-1] * rng.random(len(readers))
         books = np.minimum(np.searchsorted(cumulative, draws, side="right"), n_books - 1)
         liked = rng.random(len(readers)) * (1 + np.exp(-affinity(readers, books))) < 1
-        pairs = _first_of_each(np.concatenate([pairs, (readers * n_books + books)[liked]]), n_books, wanted)
+        pairs = _first_of_each(np.concatenate([pairs, (readers * n_books + books)[liked]]), n_books, by_rounds)
 
     missing = counts - np.bincount(pairs // n_books, minlength=len(counts))
-    unfinished = np.flatnonzero(missing)
+    unfinished, books = np.flatnonzero(missing), np.arange(n_books)
     slab = max(1, _CELLS // n_books)
     parts = [pairs]
-    for start in range(0, len(unfinished), slab):
+    for start in range(0, len(unfinished), slab):  # by the Gumbel top-k trick, over all books not drawn yet
         readers = unfinished[start : start + slab]
-        parts.append(_draw_densely(rng, readers, missing, pairs, popularity, affinity))
+        keys = np.log(popularity) - np.logaddexp(0, -affinity(readers[:, None], books))
+        keys += rng.gumbel(size=keys.shape)
+        taken = pairs[np.isin(pairs // n_books, readers)]
+        keys[np.searchsorted(readers, taken // n_books), taken % n_books] = -np.inf
+        best = np.argsort(-keys, axis=1, kind="stable")
+        parts.append((readers[:, None] * n_books + best)[books < missing[readers][:, None]])
     pairs = np.sort(np.concatenate(parts))
     return pairs // n_books, pairs % n_books
 
 
-def _draw_densely(
-    rng: np.random.Generator,
-    readers: Rows,
-    missing: Rows,
-    pairs: Rows,
-    popularity: Floats,
-    affinity: Callable[[Rows, Rows], Floats],
-) -> Rows:
-    """Draw what `readers` still miss by the Gumbel top-k trick, over every book they have not drawn yet."""
-    n_books = len(popularity)
-    books = np.arange(n_books)
-    keys = np.log(popularity) - np.logaddexp(0, -affinity(readers[:, None], books))
-    keys += rng.gumbel(size=keys.shape)
-    taken = pairs[np.isin(pairs // n_books, readers)]
-    keys[np.searchsorted(readers, taken // n_books), taken % n_books] = -np.inf
-    best = np.argsort(-keys, axis=1, kind="stable")
-    wanted = books < missing[readers][:, None]
-    drawn: Rows = (readers[:, None] * n_books + best)[wanted]
-    return drawn
+def _first_of_each(pairs: Rows, n_books: int, counts: Rows) -> Rows:
+    """Drop repeated pairs and what exceeds a reader's count, earliest draws kept, ordered by reader."""
+    _, first = np.unique(pairs, return_index=True)
+    pairs = pairs[np.sort(first)]
+    pairs = pairs[np.argsort(pairs // n_books, kind="stable")]
+    readers = pairs // n_books
+    starts = np.searchsorted(readers, np.arange(len(counts)))
+    kept: Rows = pairs[np.arange(len(pairs)) - starts[readers] < counts[readers]]
+    return kept

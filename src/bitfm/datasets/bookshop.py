@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer
 
-from bitfm.data._bookshop.choices import choose_books, spread
-from bitfm.data._bookshop.tables import Columns, Floats, make_books, make_readers
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.hot import many_hot, one_hot
+from bitfm.datasets._choices import Floats, choose_books, spread
+from bitfm.datasets._tables import Columns, make_books, make_readers
 
 __all__ = ["Bookshop", "Truth", "make_bookshop"]
 
@@ -132,28 +131,23 @@ class Bookshop:
         >>> len(X), [f"{f.block}.{f.name}" for f in X.fields][:3]
         (100, ['reader.age_group', 'reader.region', 'reader.favourite_genres'])
         """
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         readers, books = self.readers, self.books
-        return Blocks(
-            reader=Block(
-                self.reader_rows,
-                {
-                    "age_group": one_hot(readers["age_group"]),
-                    "region": one_hot(readers["region"]),
-                    "favourite_genres": many_hot(readers["favourite_genres"]),
-                    "id": FeatureTable.eye(len(readers["reader"])),
-                },
-            ),
-            book=Block(
-                self.book_rows,
-                {
-                    "author": one_hot(books["author"]),
-                    "genre": one_hot(books["genre"]),
-                    "decade": one_hot(np.asarray(books["year"]) // 10),
-                    "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
-                    "id": FeatureTable.eye(len(books["title"])),
-                },
-            ),
-        )
+        of_readers = {
+            "age_group": one_hot(readers["age_group"]),
+            "region": one_hot(readers["region"]),
+            "favourite_genres": many_hot(readers["favourite_genres"]),
+            "id": FeatureTable.eye(len(readers["reader"])),
+        }
+        of_books = {
+            "author": one_hot(books["author"]),
+            "genre": one_hot(books["genre"]),
+            "decade": one_hot(np.asarray(books["year"]) // 10),
+            "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
+            "id": FeatureTable.eye(len(books["title"])),
+        }
+        return Blocks(reader=Block(self.reader_rows, of_readers), book=Block(self.book_rows, of_books))
 
     def __repr__(self) -> str:
         sizes = len(self.readers["reader"]), len(self.books["title"]), len(self.reader_rows)

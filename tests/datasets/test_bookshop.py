@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder
 
-from bitfm.data.bookshop import Bookshop, make_bookshop
+from bitfm.datasets import Bookshop, make_bookshop
 
 
 @pytest.fixture(scope="module")
