@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bitfm._atomic import atomic_write
+from bitfm.atomic import atomic_write
 
 __all__ = ["COLUMNS", "LINES", "MISSING", "STYLE", "TITLES", "available", "grid_of_panels", "legend_below", "save"]
 

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pytest
 
 import paper_rows
-from bitfm import _plotting
+from bitfm import plotting
 from bitfm.paper import figures, report
 from bitfm.paper.names import FEATURES, LEVELS, WITH_BITS
 from bitfm.paper.report import write_report
@@ -62,7 +62,7 @@ def test_a_whole_run_has_every_method_and_says_how_it_came_about(tmp_path):
         assert name in text
     for given in (markdown, text):
         assert not re.search(r"\b[Nn]a[Nn]\b|\binf\b|\bNone\b", given)
-        assert _plotting.MISSING.partition(":")[0] in given
+        assert plotting.MISSING.partition(":")[0] in given
     assert "not run" not in page.cells
     assert "<script" not in text
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["report.html", "report.md"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitfm._atomic import atomic_write
+from bitfm.atomic import atomic_write
 from bitfm.bench import _plots
 from bitfm.bench._measure import Row
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bitfm.cli._screen import note, show
+from bitfm.cli.screen import note, show
 
 app = typer.Typer(help="Measure: each command prints a table, or JSON for programs.", no_args_is_help=True)
 

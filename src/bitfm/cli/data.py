@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bitfm.cli import describe
-from bitfm.cli._screen import show
+from bitfm.cli.screen import show
 
 if TYPE_CHECKING:
     from bitfm.data.prepare import Source

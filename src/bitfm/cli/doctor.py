@@ -10,7 +10,7 @@ import typer
 from packaging.requirements import Requirement
 
 from bitfm import __version__
-from bitfm.cli._screen import show
+from bitfm.cli.screen import show
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from bitfm import __version__
 from bitfm.cli import bench, data, demo, doctor, evaluate, fit, inspect, paper, recommend, tune
-from bitfm.cli._screen import error
+from bitfm.cli.screen import error
 from bitfm.errors import BitfmError
 
 _NO_FILE, _NO_SPACE = 3, 14  # exit codes; those of other errors are theirs

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from bitfm import __version__
-from bitfm._atomic import atomic_write
-from bitfm.cli._screen import console, note, show
+from bitfm.atomic import atomic_write
+from bitfm.cli.screen import console, note, show
 
 _SETTINGS = "settings.json"
 

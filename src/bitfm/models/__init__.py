@@ -2,7 +2,6 @@
 
 from bitfm.models._explain import Explanation, FeatureShare, PairShare
 from bitfm.models._gibbs import Samples
-from bitfm.models._progress import Callback, Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
@@ -17,6 +16,7 @@ from bitfm.models.hashing import (
     SignRounding,
 )
 from bitfm.models.popularity import Popularity
+from bitfm.models.progress import Callback, Iteration
 from bitfm.models.random_scores import RandomScores
 
 __all__ = [

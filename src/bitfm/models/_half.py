@@ -16,7 +16,7 @@ from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable, check_rows
 
 if TYPE_CHECKING:
-    from bitfm.models._codes import CodeModel
+    from bitfm.models.codes import CodeModel
 
 __all__ = ["Half", "Rows", "halves", "pair_blocks"]
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
-from bitfm.models._base import Floats
+from bitfm.models.base import Floats
 
 __all__ = ["IdRatings"]
 

@@ -12,7 +12,7 @@ from bitfm import _core
 from bitfm.data.blocks import Blocks
 
 if TYPE_CHECKING:
-    from bitfm.models._codes import CodeModel
+    from bitfm.models.codes import CodeModel
 
 __all__ = ["pair_scorer", "records_of"]
 

@@ -21,14 +21,14 @@ from bitfm import modelfile
 from bitfm.data.blocks import FieldSpan
 from bitfm.errors import ModelFileError
 from bitfm.models import hashing
-from bitfm.models._base import FeatureModel
-from bitfm.models._codes import CodeModel
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, by_feature, from_features
-from bitfm.models._progress import Iteration
+from bitfm.models.base import FeatureModel
 from bitfm.models.bias import BiasModel
+from bitfm.models.codes import CodeModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
 from bitfm.models.popularity import Popularity
+from bitfm.models.progress import Iteration
 from bitfm.models.random_scores import RandomScores
 
 if TYPE_CHECKING:

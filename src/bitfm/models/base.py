@@ -1,4 +1,4 @@
-"""What the three models share: checking input, scoring, saving."""
+"""What all models share: checking input, scoring, saving."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from bitfm.core import predict_reals
 from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
 from bitfm.data.feature_table import FeatureTable
-from bitfm.validation import check_real
+from bitfm.validation import check_real, thread_count
 
-__all__ = ["FeatureModel", "Floats", "check_finite", "counted", "per_field"]
+__all__ = ["FeatureModel", "Floats", "LinearModel", "check_finite", "check_same_features", "counted", "per_field"]
 
 Floats = npt.NDArray[Any]
 
@@ -154,11 +155,6 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "pairs='across'; give the same blocks in the same order."
             )
 
-    def _check_same_features(self, other: FeatureModel, what: str = "teacher") -> None:
-        mine, theirs = [f.size for f in self.fields_], [f.size for f in other.fields_]
-        if sum(mine) != sum(theirs) or (len(mine) > 1 and len(theirs) > 1 and mine != theirs):
-            raise ValueError(f"{what} was fitted on fields of sizes {mine}, but X has {theirs}; give the same fields.")
-
     def _crosses(self) -> bool:
         """Whether only pairs from different blocks count."""
         return getattr(self, "pairs", "all") == "across"
@@ -172,6 +168,24 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if len(set(given)) > 1:
             raise ValueError(f"{name} differs between fields, but X has {n} field(s) instead of {len(given)}.")
         return np.full(n, given[0])
+
+
+class LinearModel(FeatureModel):
+    """A model without pair terms: w0 + Σ w x."""
+
+    n_jobs: int | None
+
+    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
+        weights = np.ascontiguousarray(self.weights_, dtype)
+        nothing = np.zeros((len(weights), 0), np.float32)
+        return predict_reals(design, self.bias_, weights, nothing, False, thread_count(self.n_jobs))
+
+
+def check_same_features(what: str, fitted: FeatureModel, model: FeatureModel) -> None:
+    """Refuse a model to learn from that was fitted on other fields than `model` is given."""
+    theirs, ours = [f.size for f in fitted.fields_], [f.size for f in model.fields_]
+    if sum(theirs) != sum(ours) or (len(theirs) > 1 and len(ours) > 1 and theirs != ours):
+        raise ValueError(f"{what} was fitted on fields of sizes {theirs}, but X has {ours}; give the same fields.")
 
 
 def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:

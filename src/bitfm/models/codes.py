@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from bitfm import _core
 from bitfm.core import as_reals, nearest_delegate, unpack_codes
 from bitfm.data.blocks import Blocks
-from bitfm.models._base import FeatureModel, Floats
 from bitfm.models._explain import Explanation, explain_row
 from bitfm.models._half import pair_blocks
 from bitfm.models._pairs import pair_scorer
-from bitfm.models._progress import Iteration
+from bitfm.models.base import FeatureModel, Floats
 from bitfm.models.fm import FM
+from bitfm.models.progress import Iteration
 from bitfm.validation import thread_count
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfm import _core
 from bitfm.data.blocks import Blocks, FieldSizes
-from bitfm.models._base import FeatureModel, Floats, counted
 from bitfm.models._descent import FMSettings, descend
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
 from bitfm.models._one_hot import split_one_hot
 from bitfm.models._parameters import Parameters
-from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.models.base import FeatureModel, Floats, counted
+from bitfm.models.progress import Callback, Iteration, Progress
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
 
 __all__ = ["FM"]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-__all__ = ["Callback", "Iteration"]
+__all__ = ["Callback", "Iteration", "Progress"]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bitfm.data.blocks import Blocks, FieldSizes
-from bitfm.models._base import FeatureModel
 from bitfm.models._ids import IdRatings
+from bitfm.models.base import FeatureModel
 
 __all__ = ["RandomScores"]
 

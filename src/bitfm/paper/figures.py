@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitfm._plotting import LINES, STYLE, TITLES, available, grid_of_panels, legend_below, save
 from bitfm.paper._small_figures import draw_settings, draw_times
 from bitfm.paper.means import Means
 from bitfm.paper.names import BITS, FEATURES, WITH_FEATURES, WITH_IDS
 from bitfm.paper.results import Measure
+from bitfm.plotting import LINES, STYLE, TITLES, available, grid_of_panels, legend_below, save
 
 __all__ = ["CURVES", "draw_curves", "write_figures"]
 

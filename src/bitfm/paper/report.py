@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from bitfm._atomic import atomic_write
-from bitfm._plotting import MISSING, TITLES, available
+from bitfm.atomic import atomic_write
 from bitfm.paper._document import Block, Figure, Heading, Points, Table, Text, as_html, as_markdown
 from bitfm.paper._report_tables import scores, settings, times
 from bitfm.paper.claim import Claim
@@ -15,6 +14,7 @@ from bitfm.paper.figures import write_figures
 from bitfm.paper.means import Means
 from bitfm.paper.names import WITH_FEATURES, WITH_IDS
 from bitfm.paper.results import Measure
+from bitfm.plotting import MISSING, TITLES, available
 
 __all__ = ["write_report"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from bitfm._atomic import atomic_write
+from bitfm.atomic import atomic_write
 from bitfm.errors import DataFileError
 
 __all__ = ["Measure", "Results"]

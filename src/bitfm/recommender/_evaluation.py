@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from bitfm.data.blocks import Block
 from bitfm.errors import EmptyTableError
 from bitfm.evaluation import mae, ndcg, rank_metrics, rmse
-from bitfm.models._base import FeatureModel
-from bitfm.models._codes import CodeModel
+from bitfm.models.base import FeatureModel
+from bitfm.models.codes import CodeModel
 from bitfm.recommender._growth import without_fields
 from bitfm.recommender._state import CONTEXT, State
 

@@ -13,9 +13,9 @@ from bitfm.data.blocks import Block, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import as_frame, need_columns
 from bitfm.errors import MissingColumnError, ModelFileError, UnknownIdError
-from bitfm.models._codes import CodeModel
 from bitfm.models._explain import Explanation, explain_row
 from bitfm.models._half import Rows
+from bitfm.models.codes import CodeModel
 from bitfm.recommender._fitting import context_block
 from bitfm.recommender._fold_in import Ids, Ratings, fold_in
 from bitfm.recommender._side import one_value

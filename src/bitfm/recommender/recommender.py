@@ -15,8 +15,8 @@ from sklearn.exceptions import NotFittedError
 
 from bitfm.data.blocks import Blocks
 from bitfm.models import DiscreteFM, Explanation
-from bitfm.models._base import FeatureModel
-from bitfm.models._progress import Callback
+from bitfm.models.base import FeatureModel
+from bitfm.models.progress import Callback
 from bitfm.recommender import _changes, _evaluation, _given, _query
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._events import ANCHOR, teacher_of_events

@@ -18,7 +18,7 @@ from bitfm.retrieval._vector_shelf import VectorShelf
 from bitfm.retrieval.index import Index, RowCodeSettings
 
 if TYPE_CHECKING:
-    from bitfm.models._codes import CodeModel
+    from bitfm.models.codes import CodeModel
 
 __all__ = ["index_contents", "open_index"]
 

@@ -18,7 +18,7 @@ from bitfm.retrieval._vector_shelf import VectorShelf
 from bitfm.validation import check_bits, check_choice, check_integer, thread_count
 
 if TYPE_CHECKING:
-    from bitfm.models._codes import CodeModel
+    from bitfm.models.codes import CodeModel
 
 __all__ = ["Index", "RowCodeSettings"]
 

@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import minimize
 
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Progress
 from bitfm.models.hashing import BCCF
 from bitfm.models.hashing._columns import Factorization
 from bitfm.models.hashing.bccf import balanced_column
+from bitfm.models.progress import Progress
 
 
 @pytest.mark.parametrize("balance", [0.0, 0.3, 50.0])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Progress
 from bitfm.models.hashing import PPH
 from bitfm.models.hashing._phases import phase_codes, sector_codes
 from bitfm.models.hashing.preference import length_column
+from bitfm.models.progress import Progress
 
 # Factors
 

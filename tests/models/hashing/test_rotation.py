@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from bitfm.models._progress import Progress
 from bitfm.models.hashing._rotation import nearest_orthogonal, quantizing_rotation, random_rotation, signs_of
+from bitfm.models.progress import Progress
 
 
 @pytest.mark.parametrize(("n", "k"), [(8, 8), (50, 8), (300, 24)])

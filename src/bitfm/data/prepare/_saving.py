@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from bitfm._atomic import sync_folder
+from bitfm.atomic import sync_folder
 from bitfm.data.prepare.prepared import Prepared
 from bitfm.errors import DataFileError
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfm import _core
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._base import Floats
-from bitfm.models._codes import CodeModel
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Callback, Progress
+from bitfm.models.base import Floats
+from bitfm.models.codes import CodeModel
+from bitfm.models.progress import Callback, Progress
 from bitfm.validation import check_bits, thread_count
 
 __all__ = ["IdCodes", "PackedCodes"]

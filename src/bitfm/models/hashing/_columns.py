@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from bitfm.models._base import Floats
 from bitfm.models._ids import IdRatings
+from bitfm.models.base import Floats
 
 __all__ = ["Factorization", "Rule"]
 

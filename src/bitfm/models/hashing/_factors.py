@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bitfm.models._base import FeatureModel, Floats
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Iteration, Progress
+from bitfm.models.base import FeatureModel, Floats, check_same_features
 from bitfm.models.fm import FM
+from bitfm.models.progress import Iteration, Progress
 
 __all__ = ["check_machine", "factors_of"]
 
@@ -27,7 +27,7 @@ def check_machine(fm: Any, model: FeatureModel, rank: int | None) -> None:
             f"fm has rank {fm.rank!r}, but bits is {rank} and each is the sign of a factor; make them equal."
         )
     if fm is not None and hasattr(fm, "factors_"):
-        fm._check_same_features(model, "fm")
+        check_same_features("fm", fm, model)
 
 
 def factors_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.models._base import Floats
+from bitfm.models.base import Floats
 
 __all__ = ["phase_codes", "sector_codes"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bitfm.core import single_blas_thread
-from bitfm.models._base import Floats
-from bitfm.models._progress import Progress
+from bitfm.models.base import Floats
+from bitfm.models.progress import Progress
 
 __all__ = ["nearest_orthogonal", "quantizing_rotation", "random_rotation", "signs_of"]
 

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
 from bitfm.core import pack_signs, single_blas_thread
-from bitfm.models._base import Floats, check_finite
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Progress
+from bitfm.models.base import Floats, check_finite
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._rotation import nearest_orthogonal, random_rotation, signs_of
+from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
 
 __all__ = ["CollaborativeHashing"]

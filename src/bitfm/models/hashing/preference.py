@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bitfm.models._base import Floats, check_finite
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Progress
+from bitfm.models.base import Floats, check_finite
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._columns import Factorization
 from bitfm.models.hashing._phases import phase_codes
+from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
 
 __all__ = ["PPH", "length_column"]

@@ -8,11 +8,11 @@ import numpy as np
 
 from bitfm.core import pack_signs
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Progress
 from bitfm.models.fm import FM
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._factors import check_machine, factors_of
 from bitfm.models.hashing._rotation import quantizing_rotation
+from bitfm.models.progress import Progress
 from bitfm.validation import check_integer
 
 __all__ = ["RotatedRounding"]

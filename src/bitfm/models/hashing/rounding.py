@@ -8,10 +8,10 @@ import numpy as np
 
 from bitfm.core import pack_signs
 from bitfm.models._ids import IdRatings
-from bitfm.models._progress import Progress
 from bitfm.models.fm import FM
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._factors import check_machine, factors_of
+from bitfm.models.progress import Progress
 
 __all__ = ["SignRounding"]
 
