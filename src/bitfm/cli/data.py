@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bitfm.cli import describe
+from bitfm.cli._registry import Commands
 from bitfm.cli.screen import show
 
 if TYPE_CHECKING:
     from bitfm.data.prepare import Source
 
-app = typer.Typer(help="Look at tables, and make raw data ready.", no_args_is_help=True)
-app.command()(describe.describe)
+
+class _DataCommands(Commands):
+    prefix = "data."
+
+
+app = typer.Typer(cls=_DataCommands, help="Look at tables, and make raw data ready.", no_args_is_help=True)
 prepare_app = typer.Typer(
     help="Average, filter and number raw ratings, and take words from reviews, as the paper does.", no_args_is_help=True
 )
-app.add_typer(prepare_app, name="prepare")
 
 Out = Annotated[Path, typer.Option(help="A new folder for the result, or one to replace that has such a result.")]
 MinRatings = Annotated[int, typer.Option(min=1, help="Drop users, and then items, with fewer ratings.")]
