@@ -15,6 +15,7 @@ from bitfm.models.hashing import (
     RotatedRounding,
     SignRounding,
 )
+from bitfm.models.kinds import register_kind
 from bitfm.models.popularity import Popularity
 from bitfm.models.progress import Callback, Iteration
 from bitfm.models.random_scores import RandomScores
@@ -39,4 +40,5 @@ __all__ = [
     "RotatedRounding",
     "Samples",
     "SignRounding",
+    "register_kind",
 ]

@@ -20,25 +20,19 @@ from sklearn.utils.validation import check_is_fitted
 from bitfm import modelfile
 from bitfm.data.blocks import FieldSpan
 from bitfm.errors import ModelFileError
-from bitfm.models import hashing
 from bitfm.models._gibbs import MOST_NUMBERS, Samples, by_feature, from_features
 from bitfm.models.base import FeatureModel
-from bitfm.models.bias import BiasModel
 from bitfm.models.codes import CodeModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
-from bitfm.models.popularity import Popularity
+from bitfm.models.kinds import find_kind, known_kinds
 from bitfm.models.progress import Iteration
-from bitfm.models.random_scores import RandomScores
 
 if TYPE_CHECKING:
     from bitfm.retrieval import Index
 
 __all__ = ["TABLES_PREFIX", "build_model", "load", "save_model", "told_of"]
 
-_KINDS: dict[str, type[FeatureModel]] = {
-    kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM, Popularity, RandomScores)
-} | {name: getattr(hashing, name) for name in hashing.__all__}
 _REALS = (np.dtype(np.float32), np.dtype(np.float64))
 _MACHINES = ("teacher", "fm")  # settings that are machines to learn from
 INDEX_PREFIX = "index."  # of the names of an index's tensors
@@ -56,8 +50,11 @@ def save_model(
     """Write a fitted model, an index of it, and what else is to be in the file: tensors and metadata."""
     check_is_fitted(model)
     kind = type(model).__name__
-    if kind not in _KINDS:
-        raise TypeError(f"save: {kind} is not one of bitfm's own models ({', '.join(_KINDS)}).")
+    if find_kind(kind) is not type(model):
+        raise TypeError(
+            f"save: {kind} is not a registered kind of model ({', '.join(known_kinds())}); "
+            "register it with bitfm.models.register_kind."
+        )
     _check_shape(model)
     tensors = {"bias": np.array(model.bias_, np.float64), "weights": np.asarray(model.weights_)}
     if isinstance(model, FM) and hasattr(model, "samples_"):  # factors_ is one of them
@@ -141,12 +138,15 @@ def build_model(contents: modelfile.Contents) -> FeatureModel:
     tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(others)}
     of_index = {name: tensor for name, tensor in contents.tensors.items() if name.startswith(INDEX_PREFIX)}
     kind = metadata.get("model")
-    if kind not in _KINDS:
-        raise ModelFileError(f"holds a model of unknown kind {kind!r}")
+    found = find_kind(kind)
+    if found is None:
+        raise ModelFileError(
+            f"holds a model of unknown kind {kind!r}; install the package it comes from, such as bitfm-research"
+        )
     settings = _json(metadata, "settings", dict)
     if settings.get("anchor") == "inf":
         settings["anchor"] = math.inf
-    model = _KINDS[kind]()
+    model = found()
     unknown = set(settings) - set(model.get_params(deep=False))
     if unknown:
         raise ModelFileError(f"has settings that {kind} does not know: {sorted(unknown)}")
