@@ -2,8 +2,17 @@
 
 import math
 
-from bitfm.paper.names import BITS, FEATURES, LEVELS, PUBLISHED_AMAZON, SIZES, WITH_BITS, WITH_FEATURES, WITH_IDS
-from bitfm.paper.results import Measure
+from bitfm_research.paper.names import (
+    BITS,
+    FEATURES,
+    LEVELS,
+    PUBLISHED_AMAZON,
+    SIZES,
+    WITH_BITS,
+    WITH_FEATURES,
+    WITH_IDS,
+)
+from bitfm_research.paper.results import Measure
 
 SHAPE = [value - PUBLISHED_AMAZON[9] for value in PUBLISHED_AMAZON]
 TOP = {"yelp": 0.812, "amazon": 0.868, "ml-1m": 0.8, "douban": 0.9}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-
-from bitfm.bench._ratings import Ratings
-from bitfm.bench.datasets import Split
 from bitfm.data.hot import one_hot
 from bitfm.evaluation import split_cold_items, split_per_user
+
+from bitfm_research.bench._ratings import Ratings
+from bitfm_research.bench.datasets import Split
 
 N_USERS, N_ITEMS = 60, 40
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from bitfm.data.prepare import AmazonReviews, MovieLens, RatingTable, YelpReviews
+from bitfm_research.prepare import AmazonReviews, MovieLens, RatingTable, YelpReviews
 
 WORDS = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "the", "and"]
 GENRES = ["Action", "Crime", "Drama"]

@@ -7,16 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from bitfm import Block, Blocks
 from sklearn.base import clone
 
-from bitfm import Block, Blocks
-from bitfm.models import hashing
+from bitfm_research import baselines
+from bitfm_research.baselines._base import IdCodes
 
 SETTINGS: dict[str, dict[str, Any]] = {  # where a method's defaults do not suit small problems
     # 64 bits can hold all of a small matrix, with the zeros of what is not rated, unless they have to be hashes, too.
     "CollaborativeHashing": {"hash_weight": 1.0},
 }
-METHODS = {name: getattr(hashing, name)(bits=64, **SETTINGS.get(name, {})) for name in hashing.__all__}
+METHODS = {
+    name: kind(bits=64, **SETTINGS.get(name, {}))
+    for name in baselines.__all__
+    if issubclass(kind := getattr(baselines, name), IdCodes)
+}
 
 
 @pytest.fixture(params=METHODS.values(), ids=METHODS)

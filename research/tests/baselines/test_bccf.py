@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
+from bitfm.models.progress import Progress
 from scipy.optimize import minimize
 
-from bitfm.models._ids import IdRatings
-from bitfm.models.hashing import BCCF
-from bitfm.models.hashing._columns import Factorization
-from bitfm.models.hashing.bccf import balanced_column
-from bitfm.models.progress import Progress
+from bitfm_research.baselines import BCCF
+from bitfm_research.baselines._columns import Factorization
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines.bccf import balanced_column
 
 
 @pytest.mark.parametrize("balance", [0.0, 0.3, 50.0])

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from bitfm import Block, Blocks
 from scipy.linalg import hadamard
 
-from bitfm import Block, Blocks
-from bitfm.models._ids import IdRatings
-from bitfm.models.hashing import CollaborativeHashing
-from bitfm.models.hashing._rotation import nearest_orthogonal, signs_of
-from bitfm.models.hashing.collaborative import best_codes, better_hash, start
+from bitfm_research.baselines import CollaborativeHashing
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._rotation import nearest_orthogonal, signs_of
+from bitfm_research.baselines.collaborative import best_codes, better_hash, start
 
 
 @pytest.fixture

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pickle
 
+import bitfm
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-
-import bitfm
 from bitfm import Block, Blocks
 from bitfm.core import unpack_codes
 from bitfm.evaluation import ndcg
-from bitfm.models import RandomScores
-from bitfm.models.hashing import DCMF, SignRounding
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from bitfm_research.baselines import DCMF, RandomScores, SignRounding
 
 
 def everything(X):

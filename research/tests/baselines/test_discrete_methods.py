@@ -7,15 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
 from bitfm import Block, Blocks, DiscreteFM
 from bitfm.core import unpack_codes
 from bitfm.data import make_bookshop
-from bitfm.models import DCF, DCMF
-from bitfm.models._ids import IdRatings
 from bitfm.models._paper import PaperFit
-from bitfm.models.hashing._sides import Content
 from bitfm.models.progress import Progress
+
+from bitfm_research.baselines import DCF, DCMF
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._sides import Content
 
 SHOP = make_bookshop(150, 90, 3000)
 Y = np.asarray(SHOP.ratings["rating"], float)

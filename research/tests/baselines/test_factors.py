@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
 from bitfm import FM, Block, Blocks
 from bitfm.core import unpack_codes
-from bitfm.models.hashing import RandomProjection, RotatedRounding, SignRounding
+
+from bitfm_research.baselines import RandomProjection, RotatedRounding, SignRounding
 
 METHODS = [SignRounding, RotatedRounding, RandomProjection]
 

@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-
-from bitfm.models._ids import IdRatings
-from bitfm.models.hashing import PPH
-from bitfm.models.hashing._phases import phase_codes, sector_codes
-from bitfm.models.hashing.preference import length_column
 from bitfm.models.progress import Progress
+
+from bitfm_research.baselines import PPH
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._phases import phase_codes, sector_codes
+from bitfm_research.baselines.preference import length_column
 
 # Factors
 

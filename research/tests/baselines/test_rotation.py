@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-
-from bitfm.models.hashing._rotation import nearest_orthogonal, quantizing_rotation, random_rotation, signs_of
 from bitfm.models.progress import Progress
+
+from bitfm_research.baselines._rotation import nearest_orthogonal, quantizing_rotation, random_rotation, signs_of
 
 
 @pytest.mark.parametrize(("n", "k"), [(8, 8), (50, 8), (300, 24)])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import bitfm
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from bitfm import Block, Blocks
 from sklearn.base import clone
 
-import bitfm
-from bitfm import Block, Blocks
-from bitfm.models import Popularity, RandomScores
+from bitfm_research.baselines import Popularity, RandomScores
 
 BASELINES = [Popularity(), RandomScores()]
 

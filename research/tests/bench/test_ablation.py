@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
 from bitfm import FM, DiscreteFM
-from bitfm.bench import _plots, ablation
-from bitfm.bench._measure import WITH_HISTORY
-from bitfm.bench.ablation import ABLATIONS, Ablation, Setting, measure_all
+
+from bitfm_research.bench import _plots, ablation
+from bitfm_research.bench._measure import WITH_HISTORY
+from bitfm_research.bench.ablation import ABLATIONS, Ablation, Setting, measure_all
 from ratings import small_split
 
 

@@ -6,13 +6,13 @@ import csv
 
 import numpy as np
 import pytest
-
 from bitfm import FM, BiasModel, DiscreteFM
-from bitfm.bench import _plots, datasets
-from bitfm.bench._measure import WITH_HISTORY, bytes_per_feature, measure
-from bitfm.bench._results import Results, over_seeds
-from bitfm.bench.accuracy import run
 from bitfm.evaluation import ndcg
+
+from bitfm_research.bench import _plots, datasets
+from bitfm_research.bench._measure import WITH_HISTORY, bytes_per_feature, measure
+from bitfm_research.bench._results import Results, over_seeds
+from bitfm_research.bench.accuracy import run
 from ratings import small_ratings, small_split
 
 COLUMNS = ["dataset", "split", "method", "bits", "NDCG@1", "NDCG@5", "NDCG@10", "RMSE", "bytes a feature", "seconds",
@@ -27,7 +27,7 @@ def silent(_):
 def small_sets(monkeypatch):
     sets = {"one": lambda _: small_ratings(1), "given": lambda _: small_ratings(2, given_split=True)}
     monkeypatch.setattr(datasets, "READERS", sets)
-    monkeypatch.setattr("bitfm.bench.accuracy.READERS", sets)
+    monkeypatch.setattr("bitfm_research.bench.accuracy.READERS", sets)
 
 
 def test_a_row_says_what_the_model_does_on_the_test_part():

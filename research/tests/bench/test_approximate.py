@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfm.bench._approximate import _tuned, approximate, lowest
-from bitfm.bench._opponents import inverted_lists
+from bitfm_research.bench._approximate import _tuned, approximate, lowest
+from bitfm_research.bench._opponents import inverted_lists
 
 
 @given(st.integers(1, 500), st.integers(1, 500))

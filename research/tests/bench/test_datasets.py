@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from bitfm.bench.datasets import Split, load
 from bitfm.data import history, raters
+
+from bitfm_research.bench.datasets import Split, load
 
 SIZES = {  # users, items, ratings
     "ml-100k": (943, 1_682, 100_000),

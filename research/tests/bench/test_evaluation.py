@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bitfm.bench.evaluation import run
+from bitfm_research.bench.evaluation import run
 
 
 def test_every_measure_is_timed():

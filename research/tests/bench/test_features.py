@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bitfm.bench import datasets, features
-from bitfm.bench.features import compare_cold, compare_warm
+from bitfm_research.bench import datasets, features
+from bitfm_research.bench.features import compare_cold, compare_warm
 from ratings import N_ITEMS, small_ratings, small_split
 
 

@@ -10,11 +10,11 @@ import subprocess
 
 import numpy as np
 import pytest
+from bitfm.cli.main import app
 from typer.testing import CliRunner
 
-from bitfm.bench import memory
-from bitfm.bench._opening import FORMATS, SCORES, Opening, first_score, generated, measure_opening, open_here
-from bitfm.cli.main import app
+from bitfm_research.bench import memory
+from bitfm_research.bench._opening import FORMATS, SCORES, Opening, first_score, generated, measure_opening, open_here
 
 
 @pytest.fixture

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bitfm.core import score_pairs_by_records
 
-from bitfm import _core
-from bitfm.bench import pairs
+from bitfm_research.bench import pairs
 
 
 def test_all_tables_are_the_same_model():
     tables, X = pairs._tables(200), pairs._pairs(200, 30, "real")
     design = X.design(np.float32)
     scores = {
-        name: _core.score_pairs_by_records(design, 3.5, records, kind, 64, True, 1)
+        name: score_pairs_by_records(design, 3.5, records, kind, 64, True, 1)
         for name, (kind, records) in tables.items()
     }
     largest = np.abs(scores["feature"]).max()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bitfm.bench.read import run
+from bitfm_research.bench.read import run
 
 
 def test_read_benchmark_compares_both_readers():

@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 import pytest
-
 from bitfm import BitfmError
-from bitfm.bench import _opponents, retrieval
-from bitfm.bench._contest import OURS, contest, recall
-from bitfm.bench._generated import generated_codes, generated_features
-from bitfm.bench._vectors import ids_as_vectors
+
+from bitfm_research.bench import _opponents, retrieval
+from bitfm_research.bench._contest import OURS, contest, recall
+from bitfm_research.bench._generated import generated_codes, generated_features
+from bitfm_research.bench._vectors import ids_as_vectors
 
 
 def test_a_contest_takes_turns_and_the_best_of_each():

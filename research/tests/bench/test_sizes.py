@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bitfm.bench import _plots, _sizes
-from bitfm.bench._sizes import losses, sizes
+from bitfm_research.bench import _plots, _sizes
+from bitfm_research.bench._sizes import losses, sizes
 
 COLUMNS = ["what", "items", "queries", "method", "µs a query", "times"]
 PANELS = ["codes, one query", "codes, batch", "features, one query", "features, batch"]

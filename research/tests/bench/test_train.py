@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from bitfm import BiasModel, DiscreteFM
-from bitfm.bench import datasets, train
-from bitfm.bench._gibbs import compare_gibbs
-from bitfm.bench.datasets import load
 from bitfm.evaluation import ndcg
+
+from bitfm_research.bench import datasets, train
+from bitfm_research.bench._gibbs import compare_gibbs
+from bitfm_research.bench.datasets import load
 from ratings import small_ratings, small_split
 
 
@@ -61,7 +61,7 @@ def test_the_splits_are_the_papers():
 @pytest.mark.data("paper")
 @pytest.mark.memory
 def test_a_fit_needs_at_most_three_times_its_input_and_the_model():
-    from bitfm.bench._peak import measure_fit
+    from bitfm_research.bench._peak import measure_fit
 
     used = measure_fit("yelp", 1)
     assert 0 < used["peak_mb"] <= used["allowed_mb"]

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from bitfm import FM, BiasModel
-from bitfm.bench._measure import WITH_HISTORY
-from bitfm.bench.tuning import tune_als, tune_bias, tune_sgd
 from bitfm.evaluation import rmse
+
+from bitfm_research.bench._measure import WITH_HISTORY
+from bitfm_research.bench.tuning import tune_als, tune_bias, tune_sgd
 from ratings import small_split
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import raw_reviews as raw
-from bitfm.data.prepare import Prepared, prepare
+from bitfm_research.prepare import Prepared, prepare
 
 REVIEWS = raw.make_reviews()
 

@@ -5,9 +5,9 @@ import math
 import pytest
 
 import paper_rows
-from bitfm.paper.claims import check_claims
-from bitfm.paper.names import BITS, PUBLISHED_AMAZON, spoken
-from bitfm.paper.results import Measure
+from bitfm_research.paper.claims import check_claims
+from bitfm_research.paper.names import BITS, PUBLISHED_AMAZON, spoken
+from bitfm_research.paper.results import Measure
 
 
 def ndcg(method, value, *, dataset="yelp", bits=64, k=10, seed=0):

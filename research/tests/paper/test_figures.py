@@ -1,12 +1,12 @@
 import pytest
 
 import paper_rows
-from bitfm.paper import figures
-from bitfm.paper._small_figures import draw_settings, draw_times
-from bitfm.paper.figures import CURVES, draw_curves, write_figures
-from bitfm.paper.means import Means
-from bitfm.paper.names import BITS, LEVELS, WITH_BITS, WITH_FEATURES, WITH_IDS
-from bitfm.paper.results import Measure
+from bitfm_research.paper import figures
+from bitfm_research.paper._small_figures import draw_settings, draw_times
+from bitfm_research.paper.figures import CURVES, draw_curves, write_figures
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import BITS, LEVELS, WITH_BITS, WITH_FEATURES, WITH_IDS
+from bitfm_research.paper.results import Measure
 
 ALL = ["figure-1", "figure-1-features", "figure-2", "table-1"]
 

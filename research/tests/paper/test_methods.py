@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import bitfm
 import numpy as np
 import pytest
-from sklearn.base import clone
-
-import bitfm
-from bitfm.bench.datasets import Split
 from bitfm.data import make_bookshop
 from bitfm.evaluation import ndcg, split_per_user
-from bitfm.paper.methods import BITS, METHODS
+from sklearn.base import clone
+
+from bitfm_research.bench.datasets import Split
+from bitfm_research.paper.methods import BITS, METHODS
 
 SHOP = make_bookshop(120, 60, 2400)
 TRAIN = split_per_user(SHOP.reader_rows, 0.5, 0)

@@ -2,13 +2,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from bitfm import plotting
 
 import paper_rows
-from bitfm import plotting
-from bitfm.paper import figures, report
-from bitfm.paper.names import FEATURES, LEVELS, WITH_BITS
-from bitfm.paper.report import write_report
-from bitfm.paper.results import Measure, Results
+from bitfm_research.paper import figures, report
+from bitfm_research.paper.names import FEATURES, LEVELS, WITH_BITS
+from bitfm_research.paper.report import write_report
+from bitfm_research.paper.results import Measure, Results
 
 ABOUT = {"Command": "bitfm paper --quick", "Machine": "two cores & <some> memory"}
 VOID = {"meta", "br", "img"}

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-
 from bitfm.data import make_bookshop
 from bitfm.errors import DataFileError
 from bitfm.evaluation import split_per_user
-from bitfm.paper.datasets import find_data, load_split, sampled
-from bitfm.paper.methods import METHODS
-from bitfm.paper.results import Measure, Results
-from bitfm.paper.run import Plan, run
+
+from bitfm_research.paper.datasets import find_data, load_split, sampled
+from bitfm_research.paper.methods import METHODS
+from bitfm_research.paper.results import Measure, Results
+from bitfm_research.paper.run import Plan, run
 
 FAST = ("bias only", "FM, SGD", "BCCF", "DCF", "DFM, paper")
 
@@ -137,8 +137,8 @@ def test_results_come_back_as_they_were(tmp_path):
     ],
 )
 def test_features_are_prepared_as_the_paper_does(name):
-    from bitfm.bench.datasets import need_data
-    from bitfm.paper.datasets import FEATURES
+    from bitfm_research.bench.datasets import need_data
+    from bitfm_research.paper.datasets import FEATURES
 
     split = load_split(name, need_data(None), 0)
     assert set(FEATURES[name]) <= set(split.item_fields)
@@ -164,10 +164,10 @@ def test_a_teacher_is_fitted_once_and_its_seconds_are_its_own(data, tmp_path):
 
 
 def test_a_run_that_fails_leaves_a_report_of_what_there_is(data, tmp_path, monkeypatch):
+    from bitfm.cli.main import app
     from typer.testing import CliRunner
 
-    from bitfm.cli.main import app
-    from bitfm.paper import run as runner
+    from bitfm_research.paper import run as runner
 
     def fail(*args, **settings):
         raise ValueError("sgd diverged")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
 from bitfm import FM, Block, Blocks, DiscreteFM
-from bitfm.paper import testing_time  # not its function, which pytest would take for a test
-from bitfm.paper._raw_features import WORDS_AN_ITEM, RawFeatures, random_fm, with_words
-from bitfm.paper._ways_to_score import by_codes, by_float32, by_libfm_loop, by_product, by_search, vectors_of
+
+from bitfm_research.paper import testing_time  # not its function, which pytest would take for a test
+from bitfm_research.paper._raw_features import WORDS_AN_ITEM, RawFeatures, random_fm, with_words
+from bitfm_research.paper._ways_to_score import by_codes, by_float32, by_libfm_loop, by_product, by_search, vectors_of
 
 N_USERS, N_ITEMS = 30, 20
 METHODS = [

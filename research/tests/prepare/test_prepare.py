@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 import numpy as np
 import polars as pl
 import pytest
-
-import raw_reviews as raw
 from bitfm import DiscreteFM
 from bitfm.data import Words
-from bitfm.data.prepare import BadLines, MovieLens, RatingBatch, RatingTable, Source, prepare
+
+import raw_reviews as raw
+from bitfm_research.prepare import BadLines, MovieLens, RatingBatch, RatingTable, Source, prepare
 
 REVIEWS = raw.make_reviews()
 MOVIES = raw.numbered(REVIEWS)
@@ -29,9 +29,9 @@ def found(data):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Files of the tests are small; let them come in several batches all the same."""
-    monkeypatch.setattr("bitfm.data.prepare._separated._BATCH_BYTES", 1000)
-    monkeypatch.setattr("bitfm.data.prepare._frames._BATCH_BYTES", 1000)
-    monkeypatch.setattr("bitfm.data.prepare._frames._BATCH_ROWS", 70)
+    monkeypatch.setattr("bitfm_research.prepare._separated._BATCH_BYTES", 1000)
+    monkeypatch.setattr("bitfm_research.prepare._frames._BATCH_BYTES", 1000)
+    monkeypatch.setattr("bitfm_research.prepare._frames._BATCH_ROWS", 70)
 
 
 @pytest.mark.parametrize("iterate", [False, True])
@@ -216,7 +216,7 @@ def test_memory_is_that_of_what_is_kept(tmp_path):
     size = source.path.stat().st_size
     code = (
         "import resource, sys, numpy, sklearn.feature_extraction.text, rich.progress\n"
-        "from bitfm.data.prepare import YelpReviews, prepare\n"
+        "from bitfm_research.prepare import YelpReviews, prepare\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "data = prepare(YelpReviews(sys.argv[1]), min_ratings=1, max_words=0)\n"
         "print(len(data.ratings), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)"

@@ -8,10 +8,10 @@ import zipfile
 
 import polars as pl
 import pytest
+from bitfm import DataFileError
 
 import raw_reviews as raw
-from bitfm import DataFileError
-from bitfm.data.prepare import AmazonReviews, MovieLens, RatingTable, YelpReviews, prepare
+from bitfm_research.prepare import AmazonReviews, MovieLens, RatingTable, YelpReviews, prepare
 
 REVIEWS = raw.make_reviews(40)
 GOOD = [raw.yelp_line(review) for review in REVIEWS]
@@ -162,8 +162,8 @@ def test_text_that_is_not_utf8_or_never_ends_is_named(tmp_path, monkeypatch):
     path = tmp_path / "ratings.csv"
     path.write_bytes("\n".join([*CSV, "eve,café,3,30,"]).encode("latin-1"))
     assert told(RatingTable(path, **NAMES)) == f"{path}, near row 3: not UTF-8; convert the file to UTF-8"
-    monkeypatch.setattr("bitfm.data.prepare._frames._LONGEST_ROW", 1000)
-    monkeypatch.setattr("bitfm.data.prepare._frames._BATCH_BYTES", 100)
+    monkeypatch.setattr("bitfm_research.prepare._frames._LONGEST_ROW", 1000)
+    monkeypatch.setattr("bitfm_research.prepare._frames._BATCH_BYTES", 100)
     raw.write_lines(path, [CSV[0], 'ann,tea,3,30,"never'] + ["ann,tea,3,30,"] * 100)
     assert "is a quotation mark not closed?" in told(RatingTable(path, **NAMES))
 

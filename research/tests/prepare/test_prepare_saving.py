@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from bitfm import DataFileError
 
 import raw_reviews as raw
-from bitfm import DataFileError
-from bitfm.data.prepare import MovieLens, Prepared, prepare
+from bitfm_research.prepare import MovieLens, Prepared, prepare
 
 
 @pytest.fixture

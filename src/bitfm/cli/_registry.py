@@ -28,9 +28,6 @@ OWN = {
         "doctor": "doctor:doctor",
         "data": "data:app",
         "data.describe": "describe:describe",
-        "data.prepare": "data:prepare_app",
-        "bench": "bench:app",
-        "paper": "paper:paper",
     }.items()
 }
 _ELSEWHERE = dict.fromkeys(("bench", "paper", "data.prepare"), "bitfm-research")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
-from bitfm.models import hashing
 from bitfm.models.base import FeatureModel
 
 __all__ = ["find_kind", "known_kinds", "register_kind"]
@@ -13,14 +12,7 @@ __all__ = ["find_kind", "known_kinds", "register_kind"]
 GROUP = "bitfm.kinds"
 _entries = {
     name: EntryPoint(name, f"bitfm.models.{module}:{name}", GROUP)
-    for name, module in {
-        "BiasModel": "bias",
-        "FM": "fm",
-        "DiscreteFM": "discrete",
-        "Popularity": "popularity",
-        "RandomScores": "random_scores",
-        **dict.fromkeys(hashing.__all__, "hashing"),
-    }.items()
+    for name, module in {"BiasModel": "bias", "FM": "fm", "DiscreteFM": "discrete"}.items()
 }
 _registered: dict[str, type[FeatureModel]] = {}
 

@@ -20,8 +20,7 @@ class Iteration:
         What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. Of an anchored fit:
         ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"anchor"`` (codes and gains fitted to it) or
         ``"codes"`` (codes fitted to the data as well); ``"trial-als"`` and ``"teacher-als"`` are the second of two
-        teachers, whose targets are scaled to variance 1. Of `bitfm.models.hashing`: ``"relaxed"``, ``"rotation"``,
-        ``"codes"``, or those of the machine that factors come from.
+        teachers, whose targets are scaled to variance 1. Another package's models may have stages of their own.
     number : int
         The iteration within its stage, from 1.
     total : int

@@ -1,12 +1,25 @@
-"""Hashing for recommendation as others published it: codes learned as codes, or made of real factors afterwards."""
+"""What the paper compares with: codes as others published them, popularity, and chance."""
 
-from bitfm.models.hashing.bccf import BCCF
-from bitfm.models.hashing.collaborative import CollaborativeHashing
-from bitfm.models.hashing.dcf import DCF
-from bitfm.models.hashing.dcmf import DCMF
-from bitfm.models.hashing.preference import PPH
-from bitfm.models.hashing.projection import RandomProjection
-from bitfm.models.hashing.rotated import RotatedRounding
-from bitfm.models.hashing.rounding import SignRounding
+from bitfm_research.baselines.bccf import BCCF
+from bitfm_research.baselines.collaborative import CollaborativeHashing
+from bitfm_research.baselines.dcf import DCF
+from bitfm_research.baselines.dcmf import DCMF
+from bitfm_research.baselines.popularity import Popularity
+from bitfm_research.baselines.preference import PPH
+from bitfm_research.baselines.projection import RandomProjection
+from bitfm_research.baselines.random_scores import RandomScores
+from bitfm_research.baselines.rotated import RotatedRounding
+from bitfm_research.baselines.rounding import SignRounding
 
-__all__ = ["BCCF", "DCF", "DCMF", "PPH", "CollaborativeHashing", "RandomProjection", "RotatedRounding", "SignRounding"]
+__all__ = [
+    "BCCF",
+    "DCF",
+    "DCMF",
+    "PPH",
+    "CollaborativeHashing",
+    "Popularity",
+    "RandomProjection",
+    "RandomScores",
+    "RotatedRounding",
+    "SignRounding",
+]

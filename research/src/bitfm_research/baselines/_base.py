@@ -7,15 +7,15 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
-
-from bitfm import _core
+from bitfm.core import predict_codes
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._ids import IdRatings
 from bitfm.models.base import Floats
 from bitfm.models.codes import CodeModel
 from bitfm.models.progress import Callback, Progress
 from bitfm.validation import check_bits, thread_count
+from sklearn.utils.validation import check_is_fitted
+
+from bitfm_research.baselines._ids import IdRatings
 
 __all__ = ["IdCodes", "PackedCodes"]
 
@@ -76,7 +76,7 @@ class IdCodes(CodeModel, ABC):
             codes[columns], gains[columns] = found, 1
         nothing = np.zeros(n, np.float32)
         design: Any = ratings.blocks.design()
-        products = _core.predict_codes(design, 0.0, nothing, codes, gains, True, thread_count(self.n_jobs))
+        products = predict_codes(design, 0.0, nothing, codes, gains, True, thread_count(self.n_jobs))
         bias, slope = self._line(ratings.y, np.asarray(products, np.float64))
         self.bias_, user_gain, item_gain = _exact(bias, slope, self.bits)
         gains[ratings.user_columns], gains[ratings.item_columns] = user_gain, item_gain

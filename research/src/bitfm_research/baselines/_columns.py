@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-
-from bitfm.models._ids import IdRatings
 from bitfm.models.base import Floats
+
+from bitfm_research.baselines._ids import IdRatings
 
 __all__ = ["Factorization", "Rule"]
 

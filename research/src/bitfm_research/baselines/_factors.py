@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-
-from bitfm.models._ids import IdRatings
 from bitfm.models.base import FeatureModel, Floats, check_same_features
 from bitfm.models.fm import FM
 from bitfm.models.progress import Iteration, Progress
+from sklearn.base import clone
+
+from bitfm_research.baselines._ids import IdRatings
 
 __all__ = ["check_machine", "factors_of"]
 

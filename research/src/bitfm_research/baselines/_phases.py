@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-
 from bitfm.models.base import Floats
 
 __all__ = ["phase_codes", "sector_codes"]

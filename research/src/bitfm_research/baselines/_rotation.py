@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from bitfm.core import single_blas_thread
 from bitfm.models.base import Floats
 from bitfm.models.progress import Progress

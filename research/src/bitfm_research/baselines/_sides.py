@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
 from bitfm.core import nearest_delegate, unpack_codes
 
 __all__ = ["Content", "Side", "SidePulls"]

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.extmath import randomized_svd
-
 from bitfm.core import pack_signs, single_blas_thread
-from bitfm.models._ids import IdRatings
 from bitfm.models.base import Floats, check_finite
-from bitfm.models.hashing._base import IdCodes, PackedCodes
-from bitfm.models.hashing._rotation import nearest_orthogonal, random_rotation, signs_of
 from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
+from sklearn.utils.extmath import randomized_svd
+
+from bitfm_research.baselines._base import IdCodes, PackedCodes
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._rotation import nearest_orthogonal, random_rotation, signs_of
 
 __all__ = ["CollaborativeHashing"]
 
@@ -64,7 +64,7 @@ class CollaborativeHashing(IdCodes):
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks
-    >>> from bitfm.models.hashing import CollaborativeHashing
+    >>> from bitfm_research.baselines import CollaborativeHashing
     >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
     >>> model = CollaborativeHashing(bits=16).fit(X, [5, 1, 1, 5])
     >>> model.predict(X).round()

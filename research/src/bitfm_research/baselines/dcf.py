@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from bitfm.models._ids import IdRatings
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._pull import JointDelegate, Pull
 from bitfm.models.base import Floats
-from bitfm.models.hashing._base import IdCodes, PackedCodes
-from bitfm.models.hashing._sides import Side, SidePulls
 from bitfm.models.progress import Progress
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
+
+from bitfm_research.baselines._base import IdCodes, PackedCodes
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._sides import Side, SidePulls
 
 __all__ = ["DCF"]
 
@@ -69,7 +69,7 @@ class DCF(IdCodes):
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks
-    >>> from bitfm.models.hashing import DCF
+    >>> from bitfm_research.baselines import DCF
     >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
     >>> model = DCF(bits=16).fit(X, [5, 1, 1, 5])
     >>> model.predict(X) > 3

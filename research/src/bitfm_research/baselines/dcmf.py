@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import scipy.sparse as sp
-
-from bitfm.models._ids import IdRatings
 from bitfm.models._pull import Pull
-from bitfm.models.hashing._sides import Content, Side, SidePulls
-from bitfm.models.hashing.dcf import _MOST_PULL, DCF
 from bitfm.validation import check_real
+
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._sides import Content, Side, SidePulls
+from bitfm_research.baselines.dcf import _MOST_PULL, DCF
 
 __all__ = ["DCMF"]
 
@@ -40,7 +40,7 @@ class DCMF(DCF):
     Examples
     --------
     >>> from bitfm.data import make_bookshop
-    >>> from bitfm.models.hashing import DCMF
+    >>> from bitfm_research.baselines import DCMF
     >>> shop = make_bookshop(200, 100, 4000)
     >>> X, y = shop.blocks(), shop.ratings["rating"]
     >>> model = DCMF(bits=32).fit(X, y)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._ids import IdRatings
 from bitfm.models.base import LinearModel
+
+from bitfm_research.baselines._ids import IdRatings
 
 __all__ = ["Popularity"]
 
@@ -36,7 +36,7 @@ class Popularity(LinearModel):
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks
-    >>> from bitfm.models import Popularity
+    >>> from bitfm_research.baselines import Popularity
     >>> X = Blocks(user=Block([0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 0, 1], {"id": sp.identity(2)}))
     >>> Popularity().fit(X, [5, 3, 4]).predict(X)
     array([2., 2., 1.])

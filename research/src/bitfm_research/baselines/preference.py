@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from bitfm.models._ids import IdRatings
 from bitfm.models.base import Floats, check_finite
-from bitfm.models.hashing._base import IdCodes, PackedCodes
-from bitfm.models.hashing._columns import Factorization
-from bitfm.models.hashing._phases import phase_codes
 from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
+
+from bitfm_research.baselines._base import IdCodes, PackedCodes
+from bitfm_research.baselines._columns import Factorization
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._phases import phase_codes
 
 __all__ = ["PPH", "length_column"]
 
@@ -59,7 +59,7 @@ class PPH(IdCodes):
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks
-    >>> from bitfm.models.hashing import PPH
+    >>> from bitfm_research.baselines import PPH
     >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
     >>> model = PPH(bits=64).fit(X, [5, 1, 1, 5])
     >>> model.predict(X).round()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from bitfm.core import pack_signs, single_blas_thread
-from bitfm.models._ids import IdRatings
 from bitfm.models.fm import FM
-from bitfm.models.hashing._base import IdCodes, PackedCodes
-from bitfm.models.hashing._factors import check_machine, factors_of
 from bitfm.models.progress import Progress
+
+from bitfm_research.baselines._base import IdCodes, PackedCodes
+from bitfm_research.baselines._factors import check_machine, factors_of
+from bitfm_research.baselines._ids import IdRatings
 
 __all__ = ["RandomProjection"]
 
@@ -52,7 +52,7 @@ class RandomProjection(IdCodes):
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import FM, Block, Blocks
-    >>> from bitfm.models.hashing import RandomProjection
+    >>> from bitfm_research.baselines import RandomProjection
     >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
     >>> model = RandomProjection(bits=512, fm=FM(rank=4, regularization=0.1)).fit(X, [5, 1, 1, 5])
     >>> model.predict(X).round()

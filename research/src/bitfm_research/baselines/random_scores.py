@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.models.base import FeatureModel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm.data.blocks import Blocks, FieldSizes
-from bitfm.models._ids import IdRatings
-from bitfm.models.base import FeatureModel
+from bitfm_research.baselines._ids import IdRatings
 
 __all__ = ["RandomScores"]
 
@@ -38,7 +38,7 @@ class RandomScores(FeatureModel):
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks
-    >>> from bitfm.models import RandomScores
+    >>> from bitfm_research.baselines import RandomScores
     >>> X = Blocks(user=Block([0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 0, 0], {"id": sp.identity(2)}))
     >>> first, second, again = RandomScores().fit(X, [5, 3, 4]).predict(X)
     >>> bool(first != second == again)

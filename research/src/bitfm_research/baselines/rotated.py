@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from bitfm.core import pack_signs
-from bitfm.models._ids import IdRatings
 from bitfm.models.fm import FM
-from bitfm.models.hashing._base import IdCodes, PackedCodes
-from bitfm.models.hashing._factors import check_machine, factors_of
-from bitfm.models.hashing._rotation import quantizing_rotation
 from bitfm.models.progress import Progress
 from bitfm.validation import check_integer
+
+from bitfm_research.baselines._base import IdCodes, PackedCodes
+from bitfm_research.baselines._factors import check_machine, factors_of
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._rotation import quantizing_rotation
 
 __all__ = ["RotatedRounding"]
 
@@ -51,7 +51,7 @@ class RotatedRounding(IdCodes):
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import FM, Block, Blocks
-    >>> from bitfm.models.hashing import RotatedRounding
+    >>> from bitfm_research.baselines import RotatedRounding
     >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
     >>> model = RotatedRounding(bits=16, fm=FM(rank=16, regularization=0.1)).fit(X, [5, 1, 1, 5])
     >>> model.predict(X).round()

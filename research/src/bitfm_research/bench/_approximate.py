@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-
-from bitfm.bench._contest import OURS, contest, recall
-from bitfm.bench._generated import generated_features
-from bitfm.bench._measure import Row
-from bitfm.bench._opponents import Tunable, hnsw, inverted_lists
-from bitfm.bench._vectors import items_as_vectors, users_as_vectors
 from bitfm.retrieval import Index
+
+from bitfm_research.bench._contest import OURS, contest, recall
+from bitfm_research.bench._generated import generated_features
+from bitfm_research.bench._measure import Row
+from bitfm_research.bench._opponents import Tunable, hnsw, inverted_lists
+from bitfm_research.bench._vectors import items_as_vectors, users_as_vectors
 
 __all__ = ["approximate", "lowest"]
 

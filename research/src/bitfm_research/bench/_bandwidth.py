@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bitfm.bench._contest import OURS, contest
-from bitfm.bench._generated import generated_codes
-from bitfm.bench._measure import Row
+from bitfm_research.bench._contest import OURS, contest
+from bitfm_research.bench._generated import generated_codes
+from bitfm_research.bench._measure import Row
 
 __all__ = ["bandwidth"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
-
-from bitfm.bench._ratings import Ratings
 from bitfm.data.hot import unit_rows
+
+from bitfm_research.bench._ratings import Ratings
 
 
 def read_douban(folder: Path) -> Ratings:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
 from bitfm.data import Block
 from bitfm.data.blocks import FieldSpan
 from bitfm.models import DiscreteFM

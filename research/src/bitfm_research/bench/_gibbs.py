@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
-
-from bitfm.bench._measure import WITH_HISTORY, Row, named
-from bitfm.bench.datasets import Split
 from bitfm.evaluation import rmse
 from bitfm.models import FM
+from threadpoolctl import threadpool_limits
+
+from bitfm_research.bench._measure import WITH_HISTORY, Row, named
+from bitfm_research.bench.datasets import Split
 
 __all__ = ["compare_gibbs"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from bitfm.bench.datasets import Split
 from bitfm.evaluation import ndcg, rmse
 from bitfm.models import FM, DiscreteFM
+
+from bitfm_research.bench.datasets import Split
 
 __all__ = ["WITH_HISTORY", "Row", "bytes_per_feature", "measure", "named", "scored"]
 

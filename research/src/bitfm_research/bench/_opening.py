@@ -11,15 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import bitfm
 import numpy as np
 import numpy.typing as npt
-
-import bitfm
-from bitfm.bench._generated import BITS, untrained
-from bitfm.bench._peak import own_bytes, resident_bytes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models.discrete import DiscreteFM
+
+from bitfm_research.bench._generated import BITS, untrained
+from bitfm_research.bench._peak import own_bytes, resident_bytes
 
 __all__ = ["FORMATS", "SCORES", "Opening", "first_score", "generated", "measure_opening", "open_here"]
 
@@ -43,7 +43,7 @@ def measure_opening(form: str, score: str, small: Path, path: Path) -> Opening:
     small : a file of the same form, opened and scored first, so that all libraries are there
     path : the file
     """
-    command = [sys.executable, "-m", "bitfm.bench._opening", form, score, str(small), str(path)]
+    command = [sys.executable, "-m", "bitfm_research.bench._opening", form, score, str(small), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"opening {path.name} in a process of its own failed: {done.stderr.strip()[-500:]}")

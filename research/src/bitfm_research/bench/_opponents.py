@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
 from bitfm.errors import BitfmError
 
 __all__ = [
@@ -58,7 +57,8 @@ def need_opponents() -> None:
     missing = [name for name in ("faiss", "implicit") if importlib.util.find_spec(name) is None]
     if missing:
         raise BitfmError(
-            f"bench retrieval compares with {' and '.join(missing)}, which is not installed: pip install 'bitfm[bench]'"
+            f"bench retrieval compares with {' and '.join(missing)}, which is not installed: "
+            "pip install 'bitfm-research[bench]'"
         )
 
 

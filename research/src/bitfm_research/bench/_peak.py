@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from bitfm.bench.datasets import load
 from bitfm.data.blocks import Blocks
 from bitfm.models.discrete import DiscreteFM
+
+from bitfm_research.bench.datasets import load
 
 __all__ = ["input_bytes", "measure_fit", "model_bytes", "own_bytes", "peak_bytes", "reset_peak", "resident_bytes"]
 
@@ -26,7 +26,7 @@ def measure_fit(dataset: str, threads: int, folder: Path | None = None) -> dict[
     the model with its delegate.
     """
     environment = os.environ | ({"BITFM_DATA": str(folder)} if folder else {})
-    command = [sys.executable, "-m", "bitfm.bench._peak", dataset, str(threads)]
+    command = [sys.executable, "-m", "bitfm_research.bench._peak", dataset, str(threads)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the fit in a process of its own failed: {done.stderr.strip()[-500:]}")

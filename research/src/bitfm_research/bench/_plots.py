@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from bitfm.bench._measure import Row
 from bitfm.plotting import COLUMNS, LINES, MISSING, STYLE, TITLES, available, grid_of_panels, save
+
+from bitfm_research.bench._measure import Row
 
 __all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "draw_sizes", "save"]
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from bitfm.atomic import atomic_write
-from bitfm.bench import _plots
-from bitfm.bench._measure import Row
+
+from bitfm_research.bench import _plots
+from bitfm_research.bench._measure import Row
 
 __all__ = ["Results", "command_line", "over_seeds", "spread", "write_csv"]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from bitfm.models import DiscreteFM
 from bitfm.retrieval import Index
 

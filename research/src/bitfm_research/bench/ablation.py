@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bitfm.bench._measure import WITH_HISTORY, Row, measure
-from bitfm.bench.datasets import Split, load, need_data
 from bitfm.models import FM, DiscreteFM
 from bitfm.validation import check_integer
+
+from bitfm_research.bench._measure import WITH_HISTORY, Row, measure
+from bitfm_research.bench.datasets import Split, load, need_data
 
 __all__ = ["ABLATIONS", "Ablation", "Setting", "run", "select"]
 

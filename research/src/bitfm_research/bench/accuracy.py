@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitfm.bench._measure import WITH_HISTORY, Row, measure
-from bitfm.bench.datasets import READERS, Split, load, need_data
-from bitfm.bench.tuning import Tuned, tune_als, tune_bias, tune_sgd
 from bitfm.models import FM, DiscreteFM
 from bitfm.validation import check_bits, check_integer
+
+from bitfm_research.bench._measure import WITH_HISTORY, Row, measure
+from bitfm_research.bench.datasets import READERS, Split, load, need_data
+from bitfm_research.bench.tuning import Tuned, tune_als, tune_bias, tune_sgd
 
 __all__ = ["ANCHORED", "PAPER", "RIVALS", "run"]
 

@@ -12,14 +12,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
-from bitfm.bench._douban import read_douban
-from bitfm.bench._movielens import read_1m, read_100k
-from bitfm.bench._paper import read_paper
-from bitfm.bench._ratings import Ratings
 from bitfm.data import Block, Blocks, history, raters
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import split_cold_items, split_per_user
+
+from bitfm_research.bench._douban import read_douban
+from bitfm_research.bench._movielens import read_1m, read_100k
+from bitfm_research.bench._paper import read_paper
+from bitfm_research.bench._ratings import Ratings
 
 __all__ = ["Split", "data_folder", "load", "need_data"]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from bitfm.evaluation import compare, ndcg, ndcg_per_user, rank_metrics
 from sklearn.metrics import ndcg_score
 
-from bitfm.bench._measure import Row
-from bitfm.evaluation import compare, ndcg, ndcg_per_user, rank_metrics
+from bitfm_research.bench._measure import Row
 
 __all__ = ["run"]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from bitfm.bench._measure import WITH_HISTORY, Row, measure, scored
-from bitfm.bench.datasets import Split, load, need_data
 from bitfm.models import FM, BiasModel, DiscreteFM
 from bitfm.validation import check_bits, check_integer
+
+from bitfm_research.bench._measure import WITH_HISTORY, Row, measure, scored
+from bitfm_research.bench.datasets import Split, load, need_data
 
 __all__ = ["run"]
 

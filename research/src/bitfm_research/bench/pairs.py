@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
-from bitfm import _core
-from bitfm.bench._contest import OURS, contest
-from bitfm.bench._measure import Row
-from bitfm.core import unpack_codes
+from bitfm.core import score_pairs_by_records, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.models._pairs import records_of
+
+from bitfm_research.bench._contest import OURS, contest
+from bitfm_research.bench._measure import Row
 
 __all__ = ["FEATURES", "run"]
 
@@ -76,7 +75,7 @@ def _contest(what: str, X: Blocks, tables: dict[str, tuple[str, npt.NDArray[np.u
     rivals = {}
     for name, table in names.items():
         kind, records = tables[table]
-        rivals[name] = partial(_core.score_pairs_by_records, design, 3.5, records, kind, _BITS, True, 1)
+        rivals[name] = partial(score_pairs_by_records, design, 3.5, records, kind, _BITS, True, 1)
     rows = contest(what, len(X), rivals, rounds=50, seconds=5)
     return [
         {

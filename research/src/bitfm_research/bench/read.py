@@ -11,11 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 import sklearn
+from bitfm.data.libfm import read_libfm, write_libfm
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
-
-from bitfm.data.libfm import read_libfm, write_libfm
 
 __all__ = ["run"]
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from bitfm.bench._measure import Row
-from bitfm.bench._peak import peak_bytes, reset_peak
-from bitfm.bench._raw import CONTEXT, app_usage, likes, movie_ratings, paper_likes
-from bitfm.bench.datasets import need_data
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import rank_metrics, split_per_user
 from bitfm.models import FM, BiasModel
 from bitfm.recommender import Evaluation, Recommender
 from bitfm.recommender._changes import solve_rows
 from bitfm.recommender._log import Log
+
+from bitfm_research.bench._measure import Row
+from bitfm_research.bench._peak import peak_bytes, reset_peak
+from bitfm_research.bench._raw import CONTEXT, app_usage, likes, movie_ratings, paper_likes
+from bitfm_research.bench.datasets import need_data
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
-from bitfm.bench._approximate import approximate
-from bitfm.bench._bandwidth import bandwidth
-from bitfm.bench._contest import OURS, contest, recall
-from bitfm.bench._generated import BITS, generated_codes, generated_features
-from bitfm.bench._measure import WITH_HISTORY, Row
-from bitfm.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product, need_opponents
-from bitfm.bench._sizes import sizes
-from bitfm.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
-from bitfm.bench.datasets import load, need_data
 from bitfm.core import single_blas_thread
 from bitfm.data import Block, Blocks
 from bitfm.models import DiscreteFM
 from bitfm.retrieval import Index
 from bitfm.validation import check_choice
+
+from bitfm_research.bench._approximate import approximate
+from bitfm_research.bench._bandwidth import bandwidth
+from bitfm_research.bench._contest import OURS, contest, recall
+from bitfm_research.bench._generated import BITS, generated_codes, generated_features
+from bitfm_research.bench._measure import WITH_HISTORY, Row
+from bitfm_research.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product, need_opponents
+from bitfm_research.bench._sizes import sizes
+from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
+from bitfm_research.bench.datasets import load, need_data
 
 __all__ = ["PARTS", "run"]
 

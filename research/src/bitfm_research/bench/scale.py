@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-
-from bitfm.bench._peak import input_bytes, model_bytes, peak_bytes, reset_peak
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models import Iteration
 from bitfm.models.discrete import DiscreteFM
+
+from bitfm_research.bench._peak import input_bytes, model_bytes, peak_bytes, reset_peak
 
 __all__ = ["run"]
 

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
-
-from bitfm.bench._gibbs import compare_gibbs
-from bitfm.bench._measure import Row
-from bitfm.bench._peak import measure_fit
-from bitfm.bench._reference import sweep_rows
-from bitfm.bench.datasets import Split, load, need_data
 from bitfm.core import make_trainer, nearest_delegate, pack_signs, unpack_codes
 from bitfm.errors import BitfmError
 from bitfm.validation import check_choice
+from threadpoolctl import threadpool_limits
+
+from bitfm_research.bench._gibbs import compare_gibbs
+from bitfm_research.bench._measure import Row
+from bitfm_research.bench._peak import measure_fit
+from bitfm_research.bench._reference import sweep_rows
+from bitfm_research.bench.datasets import Split, load, need_data
 
 __all__ = ["run"]
 
@@ -55,7 +55,7 @@ def run(
     """
     wanted = {check_choice("part", part, tuple(_PARTS)): _PARTS[part] for part in parts or _PARTS}
     if not {"reals", "gibbs"}.isdisjoint(wanted) and importlib.util.find_spec("myfm") is None:
-        raise BitfmError("bench train compares with myFM, which is not installed: pip install 'bitfm[bench]'")
+        raise BitfmError("bench train compares with myFM, which is not installed: pip install 'bitfm-research[bench]'")
     folder = need_data(folder)
     rows: list[Row] = []
     for name in dict.fromkeys(name for part in wanted.values() for name in datasets or part.datasets):

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from bitfm.bench._measure import WITH_HISTORY, named
-from bitfm.bench.datasets import Split
 from bitfm.evaluation import rmse
 from bitfm.models import FM, BiasModel
+
+from bitfm_research.bench._measure import WITH_HISTORY, named
+from bitfm_research.bench.datasets import Split
 
 __all__ = ["Tuned", "tune_als", "tune_bias", "tune_libfm", "tune_sgd"]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
 from bitfm.cli.screen import note, show
 
 app = typer.Typer(help="Measure: each command prints a table, or JSON for programs.", no_args_is_help=True)
@@ -21,7 +20,7 @@ def read(
     megabytes: Annotated[float, typer.Option(help="Size of the generated file.")] = 50, as_json: Json = False
 ) -> None:
     """Read a libFM file, against scikit-learn."""
-    from bitfm.bench.read import run
+    from bitfm_research.bench.read import run
 
     show("Reading a libFM file", run(megabytes=megabytes), as_json=as_json)
 
@@ -39,8 +38,8 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train, against the published way and myFM."""
-    from bitfm.bench._results import command_line
-    from bitfm.bench.train import run
+    from bitfm_research.bench._results import command_line
+    from bitfm_research.bench.train import run
 
     rows = run(dataset, parts=part, folder=data, say=note)
     show("Training", rows, caption=command_line("train", dataset=dataset, part=part), as_json=as_json)
@@ -61,9 +60,9 @@ def accuracy(
     as_json: Json = False,
 ) -> None:
     """Score codes of every length beside bias-only and real-valued machines, tuned."""
-    from bitfm.bench import _plots
-    from bitfm.bench._results import Results, command_line, over_seeds
-    from bitfm.bench.accuracy import run
+    from bitfm_research.bench import _plots
+    from bitfm_research.bench._results import Results, command_line, over_seeds
+    from bitfm_research.bench.accuracy import run
 
     command = command_line("accuracy", dataset=dataset, bits=bits, seeds=seeds)
     results = Results(out, "accuracy", _plots.draw_accuracy, command, note)
@@ -83,8 +82,8 @@ def features(
     as_json: Json = False,
 ) -> None:
     """Add fields one at a time, and score warm items and items that nobody has rated."""
-    from bitfm.bench._results import Results, command_line, over_seeds
-    from bitfm.bench.features import run
+    from bitfm_research.bench._results import Results, command_line, over_seeds
+    from bitfm_research.bench.features import run
 
     command = command_line("features", dataset=dataset, bits=bits, seeds=seeds)
     results = Results(out, "features", None, command, note)
@@ -109,9 +108,9 @@ def ablation(
     as_json: Json = False,
 ) -> None:
     """Change one thing at a time about the anchored codes."""
-    from bitfm.bench import _plots
-    from bitfm.bench._results import Results, command_line, over_seeds
-    from bitfm.bench.ablation import run, select
+    from bitfm_research.bench import _plots
+    from bitfm_research.bench._results import Results, command_line, over_seeds
+    from bitfm_research.bench.ablation import run, select
 
     command = command_line("ablation", dataset=dataset, only=only, seeds=seeds, validation=validation)
     ablations = select(only)
@@ -140,10 +139,10 @@ def retrieval(
     as_json: Json = False,
 ) -> None:
     """Find the best items, against FAISS, implicit and the bare matrix product."""
-    from bitfm.bench import _plots
-    from bitfm.bench._results import Results, command_line
-    from bitfm.bench._sizes import losses
-    from bitfm.bench.retrieval import run
+    from bitfm_research.bench import _plots
+    from bitfm_research.bench._results import Results, command_line
+    from bitfm_research.bench._sizes import losses
+    from bitfm_research.bench.retrieval import run
 
     command = command_line("retrieval", part=part)
     results: dict[str, Results] = {}
@@ -175,8 +174,8 @@ def memory(
     as_json: Json = False,
 ) -> None:
     """Weigh a model against real factors, and open its file, against pickle and NumPy."""
-    from bitfm.bench._results import command_line
-    from bitfm.bench.memory import run
+    from bitfm_research.bench._results import command_line
+    from bitfm_research.bench.memory import run
 
     command = command_line("memory", features=features, megabytes=megabytes)
     for title, rows in run(n_features=features, megabytes=megabytes, folder=folder, say=note):
@@ -186,7 +185,7 @@ def memory(
 @app.command()
 def pairs(as_json: Json = False) -> None:
     """Score pairs from raw features, against tables of real and of whole numbers."""
-    from bitfm.bench.pairs import run
+    from bitfm_research.bench.pairs import run
 
     for title, rows in run(say=note):
         show(title, rows, caption="bitfm bench pairs", as_json=as_json)
@@ -195,7 +194,7 @@ def pairs(as_json: Json = False) -> None:
 @app.command()
 def evaluation(as_json: Json = False) -> None:
     """Measure rankings of as many users as the paper's Amazon has, against scikit-learn."""
-    from bitfm.bench.evaluation import run
+    from bitfm_research.bench.evaluation import run
 
     title = "Rankings of 35,151 users, 857,280 test ratings, generated"
     show(title, run(), caption="bitfm bench evaluation", as_json=as_json)
@@ -211,8 +210,8 @@ def recommender(
     as_json: Json = False,
 ) -> None:
     """Show what context is worth, and fold-in, and how events are ranked, against implicit."""
-    from bitfm.bench._results import command_line
-    from bitfm.bench.recommender import run
+    from bitfm_research.bench._results import command_line
+    from bitfm_research.bench.recommender import run
 
     for title, rows in run(part, folder=data, say=note):
         show(title, rows, caption=command_line("recommender", part=part), as_json=as_json)
@@ -226,7 +225,7 @@ def scale(
     as_json: Json = False,
 ) -> None:
     """Train the paper's example of a practical system: 2,674,000 features, generated."""
-    from bitfm.bench.scale import run
+    from bitfm_research.bench.scale import run
 
     rows = run(n_interactions=interactions, iterations=iterations, init=init, say=note)
     show("The paper's practical system", rows, as_json=as_json)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
 from bitfm import __version__
 from bitfm.atomic import atomic_write
 from bitfm.cli.screen import console, note, show
@@ -38,13 +37,13 @@ def paper(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Reproduce the paper: all methods, Figures 1 and 2, Table 1, and what became of its claims."""
-    from bitfm.bench._results import command_line
-    from bitfm.bench.datasets import need_data
-    from bitfm.paper.claims import check_claims
-    from bitfm.paper.datasets import find_data
-    from bitfm.paper.report import write_report
-    from bitfm.paper.results import Results
-    from bitfm.paper.run import Plan, run
+    from bitfm_research.bench._results import command_line
+    from bitfm_research.bench.datasets import need_data
+    from bitfm_research.paper.claims import check_claims
+    from bitfm_research.paper.datasets import find_data
+    from bitfm_research.paper.report import write_report
+    from bitfm_research.paper.results import Results
+    from bitfm_research.paper.run import Plan, run
 
     plan = Plan(need_data(data), tuple(dataset or ()), tuple(methods or ()), tuple(bits or ()), seed, quick)
     find_data(plan.data)
@@ -95,15 +94,14 @@ def _words(settings: dict[str, Any]) -> str:
 def _about(command: str, seed: int, quick: bool) -> dict[str, str]:
     import numpy
     import scipy
-
-    from bitfm import _core
+    from bitfm.core import isa
 
     about = {
         "Command": f"`{command}`",
         "Seed": str(seed),
         "Versions": f"bitfm {__version__}, Python {platform.python_version()}, NumPy {numpy.__version__}, "
         f"SciPy {scipy.__version__}",
-        "Machine": f"{platform.machine()}, instruction set {_core.isa()}",
+        "Machine": f"{platform.machine()}, instruction set {isa()}",
     }
     if quick:
         about["Quick"] = "a first look: some of the users, two code lengths; the numbers are not those of the paper"

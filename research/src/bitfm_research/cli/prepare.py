@@ -1,4 +1,4 @@
-"""``bitfm data``: tables described, and raw data made ready to fit on."""
+"""``bitfm data prepare``: raw data made ready to fit on."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from bitfm.cli._registry import Commands
 from bitfm.cli.screen import show
 
 if TYPE_CHECKING:
-    from bitfm.data.prepare import Source
+    from bitfm_research.prepare import Source
 
 
-class _DataCommands(Commands):
-    prefix = "data."
-
-
-app = typer.Typer(cls=_DataCommands, help="Look at tables, and make raw data ready.", no_args_is_help=True)
-prepare_app = typer.Typer(
+app = typer.Typer(
     help="Average, filter and number raw ratings, and take words from reviews, as the paper does.", no_args_is_help=True
 )
 
@@ -36,7 +29,7 @@ SkipBad = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
-@prepare_app.command()
+@app.command()
 def yelp(
     path: Annotated[Path, typer.Argument(help="review.json of the academic data set, also with gzip.")],
     out: Out,
@@ -47,12 +40,12 @@ def yelp(
     as_json: Json = False,
 ) -> None:
     """Prepare Yelp's reviews."""
-    from bitfm.data.prepare import YelpReviews
+    from bitfm_research.prepare import YelpReviews
 
     _prepare(YelpReviews(path), out, min_ratings, iterate, max_words, skip_bad, as_json)
 
 
-@prepare_app.command()
+@app.command()
 def amazon(
     path: Annotated[
         Path, typer.Argument(help="Reviews such as reviews_Books_5.json.gz, or a CSV of user, item, rating, time.")
@@ -65,12 +58,12 @@ def amazon(
     as_json: Json = False,
 ) -> None:
     """Prepare Amazon's reviews or ratings."""
-    from bitfm.data.prepare import AmazonReviews
+    from bitfm_research.prepare import AmazonReviews
 
     _prepare(AmazonReviews(path), out, min_ratings, iterate, max_words, skip_bad, as_json)
 
 
-@prepare_app.command()
+@app.command()
 def movielens(
     path: Annotated[Path, typer.Argument(help="The folder or the zip archive of a release.")],
     out: Out,
@@ -85,12 +78,12 @@ def movielens(
     as_json: Json = False,
 ) -> None:
     """Prepare a release of MovieLens, with genres."""
-    from bitfm.data.prepare import MovieLens
+    from bitfm_research.prepare import MovieLens
 
     _prepare(MovieLens(path, texts), out, min_ratings, iterate, max_words, skip_bad, as_json)
 
 
-@prepare_app.command()
+@app.command()
 def csv(
     path: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file with a rating a row.")],
     out: Out,
@@ -109,7 +102,7 @@ def csv(
     as_json: Json = False,
 ) -> None:
     """Prepare any table of ratings: CSV, TSV or Parquet."""
-    from bitfm.data.prepare import RatingTable
+    from bitfm_research.prepare import RatingTable
 
     table = RatingTable(path, user=user, item=item, rating=rating, text=text, time=time, separator=separator)
     _prepare(table, out, min_ratings, iterate, max_words, skip_bad, as_json)
@@ -118,9 +111,9 @@ def csv(
 def _prepare(
     source: Source, out: Path, min_ratings: int, iterate: bool, max_words: int, skip_bad: bool, as_json: bool
 ) -> None:
-    from bitfm.data.prepare import prepare
-    from bitfm.data.prepare._saving import check_target
-    from bitfm.data.prepare.pipeline import step_title
+    from bitfm_research.prepare import prepare
+    from bitfm_research.prepare._saving import check_target
+    from bitfm_research.prepare.pipeline import step_title
 
     check_target(out)  # before the work, not after it
     data = prepare(

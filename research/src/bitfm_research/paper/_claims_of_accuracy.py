@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bitfm.paper.claim import HALF, SMALL_LOSS, Claim, Finding, Rule, judged, percent
-from bitfm.paper.compare import Comparison, compare
-from bitfm.paper.means import Means
-from bitfm.paper.names import BITS, FEATURES, HASHING, PAPER_RIVALS, PUBLISHED_AMAZON, WITH_FEATURES, WITH_IDS, spoken
+from bitfm_research.paper.claim import HALF, SMALL_LOSS, Claim, Finding, Rule, judged, percent
+from bitfm_research.paper.compare import Comparison, compare
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import (
+    BITS,
+    FEATURES,
+    HASHING,
+    PAPER_RIVALS,
+    PUBLISHED_AMAZON,
+    WITH_FEATURES,
+    WITH_IDS,
+    spoken,
+)
 
 __all__ = ["bias_claims", "feature_claims", "id_claims", "published_claim"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bitfm.paper.claim import HALF, Claim, Finding, judged
-from bitfm.paper.means import Means
-from bitfm.paper.names import WITH_IDS
+from bitfm_research.paper.claim import HALF, Claim, Finding, judged
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import WITH_IDS
 
 __all__ = ["setting_claims"]
 

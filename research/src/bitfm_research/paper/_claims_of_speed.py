@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 
-from bitfm.paper.claim import AS_FAST, Claim, Finding, judged, ratio
-from bitfm.paper.means import Means
-from bitfm.paper.names import BITS, WITH_IDS
+from bitfm_research.paper.claim import AS_FAST, Claim, Finding, judged, ratio
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import BITS, WITH_IDS
 
 __all__ = ["LOOP", "WAYS", "ratios", "speed_claims"]
 
@@ -47,9 +47,9 @@ def ratios(
 
     Examples
     --------
-    >>> from bitfm.paper._claims_of_speed import ratios
-    >>> from bitfm.paper.means import Means
-    >>> from bitfm.paper.results import Measure
+    >>> from bitfm_research.paper._claims_of_speed import ratios
+    >>> from bitfm_research.paper.means import Means
+    >>> from bitfm_research.paper.results import Measure
     >>> rows = [("slow", 6.0), ("fast", 0.5)]
     >>> ratios(Means(Measure("yelp", m, 8, 0, "TTC, ids", None, s) for m, s in rows), "yelp", "ids", "slow", "fast")
     {8: 12.0}

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bitfm.paper.means import Means
-from bitfm.paper.names import BITS, PAPER_TTC, WITH_IDS
 from bitfm.plotting import LINES, STYLE, TITLES, grid_of_panels, legend_below
+
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import BITS, PAPER_TTC, WITH_IDS
 
 __all__ = ["draw_settings", "draw_times"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from bitfm import _core
+from bitfm.core import libfm_scores, score_pairs_by_records
 from bitfm.data.blocks import Blocks
 from bitfm.models import FM, DiscreteFM
 from bitfm.models._pairs import records_of
-from bitfm.paper._raw_features import RawFeatures
+
+from bitfm_research.paper._raw_features import RawFeatures
 
 __all__ = ["Way", "by_codes", "by_float32", "by_libfm_loop", "by_product", "by_search", "vectors_of"]
 
@@ -49,7 +49,7 @@ def by_libfm_loop(fm: FM, pairs: Blocks) -> Way:
     arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32)
     factors = np.ascontiguousarray(fm.factors_.T, np.float64)
     weights = np.ascontiguousarray(fm.weights_, np.float64)
-    return Way(len(pairs), lambda _: _core.libfm_scores(*arrays, fm.bias_, weights, factors))
+    return Way(len(pairs), lambda _: libfm_scores(*arrays, fm.bias_, weights, factors))
 
 
 def by_float32(fm: FM, pairs: Blocks) -> Way:
@@ -82,9 +82,7 @@ def _by_records(
 ) -> Way:
     design: Any = pairs.design(np.float32)
     records = records_of(vectors, weights.astype(np.float32), scales)
-    return Way(
-        len(pairs), lambda _: _core.score_pairs_by_records(design, bias, records, kind, width, cross, n_threads=1)
-    )
+    return Way(len(pairs), lambda _: score_pairs_by_records(design, bias, records, kind, width, cross, n_threads=1))
 
 
 def by_product(fm: FM, features: RawFeatures, users: Users) -> Way:

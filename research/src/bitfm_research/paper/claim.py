@@ -86,7 +86,7 @@ class Claim:
 
     Examples
     --------
-    >>> from bitfm.paper.claim import Claim, Finding
+    >>> from bitfm_research.paper.claim import Claim, Finding
     >>> claim = Claim("DFM is better", "Section 5.2", "%", "the sign is the paper's", (Finding("yelp", 7.95),))
     >>> claim.shown(7.95), claim.shown(None)
     ('+7.95 %', 'not run')

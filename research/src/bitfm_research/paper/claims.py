@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bitfm.paper._claims_of_accuracy import bias_claims, feature_claims, id_claims, published_claim
-from bitfm.paper._claims_of_settings import setting_claims
-from bitfm.paper._claims_of_speed import speed_claims
-from bitfm.paper.claim import Claim
-from bitfm.paper.means import Means
-from bitfm.paper.results import Measure
+from bitfm_research.paper._claims_of_accuracy import bias_claims, feature_claims, id_claims, published_claim
+from bitfm_research.paper._claims_of_settings import setting_claims
+from bitfm_research.paper._claims_of_speed import speed_claims
+from bitfm_research.paper.claim import Claim
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.results import Measure
 
 __all__ = ["check_claims"]
 
@@ -28,7 +28,7 @@ def check_claims(measures: Iterable[Measure]) -> list[Claim]:
 
     Examples
     --------
-    >>> from bitfm.paper.claims import check_claims
+    >>> from bitfm_research.paper.claims import check_claims
     >>> claim = check_claims([])[0]
     >>> claim.title
     'DFM is better than the other binarised methods BCCF, DCF and DCMF'

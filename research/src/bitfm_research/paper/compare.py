@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bitfm.paper.claim import percent
-from bitfm.paper.means import Means
-from bitfm.paper.names import BITS, plain, spoken
+from bitfm_research.paper.claim import percent
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import BITS, plain, spoken
 
 __all__ = ["Comparison", "compare"]
 
@@ -112,9 +112,9 @@ def compare(
 
     Examples
     --------
-    >>> from bitfm.paper.compare import compare
-    >>> from bitfm.paper.means import Means
-    >>> from bitfm.paper.results import Measure
+    >>> from bitfm_research.paper.compare import compare
+    >>> from bitfm_research.paper.means import Means
+    >>> from bitfm_research.paper.results import Measure
     >>> rows = [("DFM, paper", 0.84), ("DCF", 0.8), ("BCCF", 0.7)]
     >>> means = Means(Measure("yelp", method, 8, 0, "NDCG", 10, value) for method, value in rows)
     >>> round(compare(means, "yelp", "DFM, paper", ["BCCF", "DCF"]).average, 2)

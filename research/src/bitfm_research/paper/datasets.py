@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-
-from bitfm.bench._ratings import Ratings
-from bitfm.bench.datasets import READERS, Split, Triples, load
-from bitfm.data.prepare import BadLines, MovieLens, Prepared, RatingBatch, Source, TextBatch, prepare
-from bitfm.data.prepare.source import NO_TIME
 from bitfm.evaluation import split_per_user
+
+from bitfm_research.bench._ratings import Ratings
+from bitfm_research.bench.datasets import READERS, Split, Triples, load
+from bitfm_research.prepare import BadLines, MovieLens, Prepared, RatingBatch, Source, TextBatch, prepare
+from bitfm_research.prepare.source import NO_TIME
 
 __all__ = ["FEATURES", "IDS_ONLY", "NAMES", "find_data", "load_split", "sampled"]
 

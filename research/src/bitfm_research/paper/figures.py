@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitfm.paper._small_figures import draw_settings, draw_times
-from bitfm.paper.means import Means
-from bitfm.paper.names import BITS, FEATURES, WITH_FEATURES, WITH_IDS
-from bitfm.paper.results import Measure
 from bitfm.plotting import LINES, STYLE, TITLES, available, grid_of_panels, legend_below, save
+
+from bitfm_research.paper._small_figures import draw_settings, draw_times
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import BITS, FEATURES, WITH_FEATURES, WITH_IDS
+from bitfm_research.paper.results import Measure
 
 __all__ = ["CURVES", "draw_curves", "write_figures"]
 
@@ -54,7 +55,7 @@ def write_figures(measures: Iterable[Measure], folder: Path) -> list[str]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from bitfm.paper.figures import write_figures
+    >>> from bitfm_research.paper.figures import write_figures
     >>> write_figures([], Path("."))
     []
     """

@@ -6,8 +6,8 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from bitfm.paper.names import SIZES
-from bitfm.paper.results import Measure
+from bitfm_research.paper.names import SIZES
+from bitfm_research.paper.results import Measure
 
 __all__ = ["Means"]
 
@@ -22,8 +22,8 @@ class Means:
 
     Examples
     --------
-    >>> from bitfm.paper.means import Means
-    >>> from bitfm.paper.results import Measure
+    >>> from bitfm_research.paper.means import Means
+    >>> from bitfm_research.paper.results import Measure
     >>> means = Means(Measure("yelp", "DCF", 8, seed, "NDCG", 10, value) for seed, value in enumerate([0.75, 0.77]))
     >>> round(means.ndcg("yelp", "DCF", 8, 10), 4), means.ndcg("yelp", "DCF", 16, 10)
     (0.76, None)

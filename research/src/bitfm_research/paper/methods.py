@@ -6,24 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bitfm.bench._measure import WITH_HISTORY
-from bitfm.bench.datasets import Split
-from bitfm.bench.tuning import tune_libfm
-from bitfm.models import (
+from bitfm.models import FM, BiasModel, DiscreteFM
+
+from bitfm_research.baselines import (
     BCCF,
     DCF,
     DCMF,
-    FM,
     PPH,
-    BiasModel,
     CollaborativeHashing,
-    DiscreteFM,
     Popularity,
     RandomProjection,
     RandomScores,
     RotatedRounding,
     SignRounding,
 )
+from bitfm_research.bench._measure import WITH_HISTORY
+from bitfm_research.bench.datasets import Split
+from bitfm_research.bench.tuning import tune_libfm
 
 __all__ = ["BITS", "METHODS", "Method"]
 

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bitfm.atomic import atomic_write
-from bitfm.paper._document import Block, Figure, Heading, Points, Table, Text, as_html, as_markdown
-from bitfm.paper._report_tables import scores, settings, times
-from bitfm.paper.claim import Claim
-from bitfm.paper.claims import check_claims
-from bitfm.paper.figures import write_figures
-from bitfm.paper.means import Means
-from bitfm.paper.names import WITH_FEATURES, WITH_IDS
-from bitfm.paper.results import Measure
 from bitfm.plotting import MISSING, TITLES, available
+
+from bitfm_research.paper._document import Block, Figure, Heading, Points, Table, Text, as_html, as_markdown
+from bitfm_research.paper._report_tables import scores, settings, times
+from bitfm_research.paper.claim import Claim
+from bitfm_research.paper.claims import check_claims
+from bitfm_research.paper.figures import write_figures
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import WITH_FEATURES, WITH_IDS
+from bitfm_research.paper.results import Measure
 
 __all__ = ["write_report"]
 
@@ -68,7 +69,7 @@ def write_report(results: Iterable[Measure], folder: Path, about: Mapping[str, s
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from bitfm.paper.report import write_report
+    >>> from bitfm_research.paper.report import write_report
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in write_report([], Path(folder), {"Command": "bitfm paper"})]
     ['report.md', 'report.html']

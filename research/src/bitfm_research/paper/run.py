@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from bitfm.bench.datasets import Split
 from bitfm.data.blocks import Blocks
 from bitfm.evaluation import ndcg_per_user, rmse
 from bitfm.models import FM, DiscreteFM
-from bitfm.paper.datasets import FEATURES, IDS_ONLY, NAMES, find_data, load_split, sampled
-from bitfm.paper.methods import BITS, METHODS, Method
-from bitfm.paper.results import Measure, Results
-from bitfm.paper.testing_time import testing_times
 from bitfm.validation import check_bits
+
+from bitfm_research.bench.datasets import Split
+from bitfm_research.paper.datasets import FEATURES, IDS_ONLY, NAMES, find_data, load_split, sampled
+from bitfm_research.paper.methods import BITS, METHODS, Method
+from bitfm_research.paper.results import Measure, Results
+from bitfm_research.paper.testing_time import testing_times
 
 __all__ = ["Plan", "run"]
 

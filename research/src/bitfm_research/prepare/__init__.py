@@ -1,11 +1,11 @@
 """Raw ratings, prepared as the paper does it: averaged, filtered, and with the words of each item's reviews."""
 
-from bitfm.data.prepare.movielens import MovieLens
-from bitfm.data.prepare.pipeline import prepare
-from bitfm.data.prepare.prepared import Prepared
-from bitfm.data.prepare.reviews import AmazonReviews, YelpReviews
-from bitfm.data.prepare.source import BadLines, RatingBatch, Source, TextBatch
-from bitfm.data.prepare.table import RatingTable
+from bitfm_research.prepare.movielens import MovieLens
+from bitfm_research.prepare.pipeline import prepare
+from bitfm_research.prepare.prepared import Prepared
+from bitfm_research.prepare.reviews import AmazonReviews, YelpReviews
+from bitfm_research.prepare.source import BadLines, RatingBatch, Source, TextBatch
+from bitfm_research.prepare.table import RatingTable
 
 __all__ = [
     "AmazonReviews",

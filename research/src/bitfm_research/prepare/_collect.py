@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.prepare._progress import Stage
-from bitfm.data.prepare.source import BadLines, Source
+from bitfm_research.prepare._progress import Stage
+from bitfm_research.prepare.source import BadLines, Source
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.prepare._collect import Ratings
+from bitfm_research.prepare._collect import Ratings
 
 Steps = dict[str, dict[str, int]]
 

@@ -9,7 +9,6 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
 from bitfm.data.files import first_line, is_parquet, not_parquet, open_raw
 from bitfm.errors import DataFileError
 

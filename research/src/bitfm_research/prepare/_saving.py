@@ -18,10 +18,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
 from bitfm.atomic import sync_folder
-from bitfm.data.prepare.prepared import Prepared
 from bitfm.errors import DataFileError
+
+from bitfm_research.prepare.prepared import Prepared
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy.typing as npt
 import scipy.sparse as sp
-
-from bitfm.data.prepare._progress import Bars, Stage
-from bitfm.data.prepare.source import BadLines, Source
 from bitfm.data.words import Words
+
+from bitfm_research.prepare._progress import Bars, Stage
+from bitfm_research.prepare.source import BadLines, Source
 
 
 def item_words(

@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import scipy.sparse as sp
-
 from bitfm.data.files import open_raw
 from bitfm.data.hot import many_hot
-from bitfm.data.prepare._frames import column_names, frames
-from bitfm.data.prepare._separated import separated_ratings
-from bitfm.data.prepare.source import BadLines, RatingBatch, Source, TextBatch
-from bitfm.data.prepare.table import as_strings
 from bitfm.errors import DataFileError
+
+from bitfm_research.prepare._frames import column_names, frames
+from bitfm_research.prepare._separated import separated_ratings
+from bitfm_research.prepare.source import BadLines, RatingBatch, Source, TextBatch
+from bitfm_research.prepare.table import as_strings
 
 __all__ = ["MovieLens"]
 
 _NONE_LISTED = "(no genres listed)"
 _FLAGS_BEGIN = 5  # the column of the first genre in u.item
+
+
+_Text = Callable[[str, str], str]  # a file's name and its encoding to what it holds
 
 
 class _Form(NamedTuple):
@@ -33,7 +36,7 @@ class _Form(NamedTuple):
     separator: str
     header: bool
     movies: str
-    genres: Callable[[MovieLens], dict[str, list[str]]]
+    genres: Callable[[_Text], dict[str, list[str]]]
 
 
 class MovieLens(Source):
@@ -53,7 +56,7 @@ class MovieLens(Source):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from bitfm.data.prepare import prepare
+    >>> from bitfm_research.prepare import prepare
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = pathlib.Path(folder, "ratings.dat").write_text("1::10::5::978300760\n2::10::3::978300761\n")
     ...     _ = pathlib.Path(folder, "movies.dat").write_text("10::Heat (1995)::Action|Crime\n")
@@ -94,7 +97,7 @@ class MovieLens(Source):
         form = self._form()
         if form.movies not in self._places():
             return {}
-        known = form.genres(self)
+        known = form.genres(self._text)
         genres = [known.get(item, []) for item in item_ids]
         names = sorted({name for some in genres for name in some})
         return {"genres": (many_hot(genres), names)} if names else {}
@@ -121,31 +124,33 @@ class MovieLens(Source):
             return {name.rsplit("/", 1)[-1]: (self.path, name) for name in members if not name.endswith("/")}
 
     def _text(self, name: str, encoding: str) -> str:
-        path, member = self._places()[name]
-        with open_raw(path, member) as file:
+        """Return a file's content; that of one that is not there is empty."""
+        places = self._places()
+        if name not in places:
+            return ""
+        with open_raw(*places[name]) as file:
             return file.stream.read().decode(encoding, errors="replace")
 
-    def _lines(self, name: str) -> list[str]:
-        # Not splitlines, for which a byte of a letter may be the end of a line, too.
-        return [line.rstrip("\r") for line in self._text(name, "latin-1").split("\n")]
+
+def _lines(text: _Text, name: str) -> list[str]:
+    # Not splitlines, for which a byte of a letter may be the end of a line, too.
+    return [line.rstrip("\r") for line in text(name, "latin-1").split("\n")]
 
 
-def _of_dat(movies: MovieLens) -> dict[str, list[str]]:
-    lines = (line.split("::") for line in movies._lines("movies.dat"))
+def _of_dat(text: _Text) -> dict[str, list[str]]:
+    lines = (line.split("::") for line in _lines(text, "movies.dat"))
     return {line[0]: _listed(line[-1]) for line in lines if len(line) == 3}
 
 
-def _of_csv(movies: MovieLens) -> dict[str, list[str]]:
-    rows = csv.DictReader(io.StringIO(movies._text("movies.csv", "utf-8-sig"), newline=""))
+def _of_csv(text: _Text) -> dict[str, list[str]]:
+    rows = csv.DictReader(io.StringIO(text("movies.csv", "utf-8-sig"), newline=""))
     return {row["movieId"]: _listed(row["genres"] or "") for row in rows if "movieId" in row and "genres" in row}
 
 
-def _of_flags(movies: MovieLens) -> dict[str, list[str]]:
-    names: dict[int, str] = {}
-    if "u.genre" in movies._places():
-        lines = (line.rpartition("|") for line in movies._lines("u.genre"))
-        names = {int(number): name for name, _, number in lines if number.isdigit()}
-    rows = (line.split("|") for line in movies._lines("u.item"))
+def _of_flags(text: _Text) -> dict[str, list[str]]:
+    lines = (line.rpartition("|") for line in _lines(text, "u.genre"))
+    names = {int(number): name for name, _, number in lines if number.isdigit()}
+    rows = (line.split("|") for line in _lines(text, "u.item"))
     return {
         row[0]: [names.get(i, str(i)) for i, flag in enumerate(row[_FLAGS_BEGIN:]) if flag == "1"]
         for row in rows

@@ -6,14 +6,14 @@ import operator
 
 import numpy as np
 import numpy.typing as npt
-
-from bitfm.data.prepare._collect import collect
-from bitfm.data.prepare._filter import Steps, average, keep_frequent
-from bitfm.data.prepare._progress import Bars
-from bitfm.data.prepare._texts import item_words
-from bitfm.data.prepare.prepared import Prepared
-from bitfm.data.prepare.source import NO_TIME, BadLines, Source
 from bitfm.errors import DataFileError
+
+from bitfm_research.prepare._collect import collect
+from bitfm_research.prepare._filter import Steps, average, keep_frequent
+from bitfm_research.prepare._progress import Bars
+from bitfm_research.prepare._texts import item_words
+from bitfm_research.prepare.prepared import Prepared
+from bitfm_research.prepare.source import NO_TIME, BadLines, Source
 
 __all__ = ["prepare", "step_title"]
 
@@ -72,7 +72,7 @@ def prepare(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from bitfm.data.prepare import RatingTable
+    >>> from bitfm_research.prepare import RatingTable
     >>> rows = ["who,book,stars,review", "ann,Dune,5,Sand and spice", "bob,Dune,4,Sand", "bob,Dune,2,No", "bob,Emma,2,"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "ratings.csv")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
@@ -157,7 +156,7 @@ class Prepared:
         the ids. A field of the items is ``item-NAME.npz``, as SciPy writes it, and its columns' names are
         ``item-NAME.parquet``. ``prepared.json`` has the source, the settings and the counts.
         """
-        from bitfm.data.prepare._saving import save
+        from bitfm_research.prepare._saving import save
 
         save(self, folder)
 
@@ -179,6 +178,6 @@ class Prepared:
         DataFileError
             If the folder is not from `save`, or a file is missing or damaged.
         """
-        from bitfm.data.prepare._saving import load
+        from bitfm_research.prepare._saving import load
 
         return load(folder)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bitfm.data.prepare._separated import batches_of_lines, separated_ratings
-from bitfm.data.prepare.source import BadLines, RatingBatch, Source, TextBatch, identifier, number, seconds
+from bitfm_research.prepare._separated import batches_of_lines, separated_ratings
+from bitfm_research.prepare.source import BadLines, RatingBatch, Source, TextBatch, identifier, number, seconds
 
 __all__ = ["AmazonReviews", "YelpReviews"]
 
@@ -85,7 +85,7 @@ class YelpReviews(_Reviews):
     Examples
     --------
     >>> import json, pathlib, tempfile
-    >>> from bitfm.data.prepare import prepare
+    >>> from bitfm_research.prepare import prepare
     >>> review = {"user_id": "u1", "business_id": "b1", "stars": 4, "date": "2017-01-01", "text": "Good tea."}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "review.json")
@@ -113,7 +113,7 @@ class AmazonReviews(_Reviews):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from bitfm.data.prepare import prepare
+    >>> from bitfm_research.prepare import prepare
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "reviews_Books.json")
     ...     _ = path.write_text("{'reviewerID': 'A1', 'asin': 'B1', 'overall': 5.0, 'reviewText': 'Dragons!'}\n")

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
 from bitfm.data.parsing import NO_TIME, number, seconds, short
 from bitfm.errors import DataFileError
 
@@ -81,7 +80,7 @@ class Source(ABC):
     ...
     ...     def ratings(self, bad):
     ...         yield RatingBatch(["ann", "bob"], ["tea", "tea"], np.array([5.0, 2.0]), np.array([10, 20]), done=1.0)
-    >>> from bitfm.data.prepare import prepare
+    >>> from bitfm_research.prepare import prepare
     >>> prepare(Few("nowhere"), min_ratings=1)
     Prepared(2 users, 1 items, 2 ratings)
     """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.prepare._frames import Frame, frames
-from bitfm.data.prepare.source import NO_TIME, BadLines, RatingBatch, Source, TextBatch, identifier, number, seconds
+from bitfm_research.prepare._frames import Frame, frames
+from bitfm_research.prepare.source import NO_TIME, BadLines, RatingBatch, Source, TextBatch, identifier, number, seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,7 @@ class RatingTable(Source):
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from bitfm.data.prepare import prepare
+    >>> from bitfm_research.prepare import prepare
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "ratings.csv")
     ...     _ = path.write_text("who,what,stars\nann,tea,5\nann,tea,4\nbob,tea,2\n")
