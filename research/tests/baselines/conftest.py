@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from bitfm_research import baselines
 from bitfm_research.baselines._base import IdCodes
+from problems import small_shop
 
 SETTINGS: dict[str, dict[str, Any]] = {  # where a method's defaults do not suit small problems
     # 64 bits can hold all of a small matrix, with the zeros of what is not rated, unless they have to be hashes, too.
@@ -59,3 +60,9 @@ def rated() -> tuple[Blocks, np.ndarray]:
     tastes = rng.normal(size=(n_users, 2)), rng.normal(size=(n_items, 2))
     y = np.clip(np.rint(3 + np.sum(tastes[0][users] * tastes[1][items], axis=1)), 1, 5)
     return id_blocks(users, items, n_users, n_items), y
+
+
+@pytest.fixture
+def shop() -> tuple[Blocks, np.ndarray]:
+    """Return ratings by ids and features of both sides."""
+    return small_shop()

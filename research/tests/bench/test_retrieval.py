@@ -54,7 +54,7 @@ def test_generated_models_score_as_they_search():
 
 def test_missing_rivals_are_named(monkeypatch):
     monkeypatch.setattr(_opponents.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(BitfmError, match=r"faiss and implicit.*bitfm\[bench\]"):
+    with pytest.raises(BitfmError, match=r"faiss and implicit.*bitfm-research\[bench\]"):
         list(retrieval.run(["context"]))
     with pytest.raises(ValueError, match="part must be one of"):
         list(retrieval.run(["all"]))
