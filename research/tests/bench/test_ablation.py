@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from bitfm import FM, DiscreteFM
 
-from bitfm_research.bench import _plots, ablation
-from bitfm_research.bench._measure import WITH_HISTORY
+from bitfm_research.bench import ablation, plots
 from bitfm_research.bench.ablation import ABLATIONS, Ablation, Setting, measure_all
+from bitfm_research.bench.measure import WITH_HISTORY
 from ratings import small_split
 
 
@@ -96,8 +96,8 @@ def test_what_two_ablations_have_in_common_is_measured_once(monkeypatch):
 def test_rows_and_picture_are_of_all_settings(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     rows = [row for seed in (0, 1) for row in measure_all(small_split(seed), seed, (quick, lengths), silent)]
-    figure = _plots.draw_ablation(rows)
+    figure = plots.draw_ablation(rows)
     assert [axes.get_title() for axes in figure.axes] == ["teacher", "code length"]
     assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["8", "16"]
-    _plots.save(figure, tmp_path / "ablation")
+    plots.save(figure, tmp_path / "ablation")
     assert (tmp_path / "ablation.svg").stat().st_size > 0

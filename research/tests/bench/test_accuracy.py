@@ -9,10 +9,10 @@ import pytest
 from bitfm import FM, BiasModel, DiscreteFM
 from bitfm.evaluation import ndcg
 
-from bitfm_research.bench import _plots, datasets
-from bitfm_research.bench._measure import WITH_HISTORY, bytes_per_feature, measure
-from bitfm_research.bench._results import Results, over_seeds
+from bitfm_research.bench import datasets, plots
 from bitfm_research.bench.accuracy import run
+from bitfm_research.bench.measure import WITH_HISTORY, bytes_per_feature, measure
+from bitfm_research.bench.results import Results, over_seeds
 from ratings import small_ratings, small_split
 
 COLUMNS = ["dataset", "split", "method", "bits", "NDCG@1", "NDCG@5", "NDCG@10", "RMSE", "bytes a feature", "seconds",
@@ -107,9 +107,9 @@ def rows_of(dataset, seeds=(0,)):
 
 
 def test_each_batch_of_rows_is_saved_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(_plots, "available", lambda: False)
+    monkeypatch.setattr(plots, "available", lambda: False)
     said = []
-    results = Results(tmp_path / "new" / "folder", "accuracy", _plots.draw_accuracy, "bitfm bench it", said.append)
+    results = Results(tmp_path / "new" / "folder", "accuracy", plots.draw_accuracy, "bitfm bench it", said.append)
     assert len(said) == 1
     assert "bitfm[plots]" in said[0]
     path = tmp_path / "new" / "folder" / "accuracy.csv"
@@ -129,11 +129,11 @@ def test_each_batch_of_rows_is_saved_at_once(tmp_path, monkeypatch):
 def test_the_picture_has_a_panel_a_set_and_is_the_same_again(tmp_path, n):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     rows = [row for i in range(n) for row in rows_of(f"set {i}", seeds=(0, 1, 2) if i == 0 else (0,))]
-    figure = _plots.draw_accuracy(rows)
+    figure = plots.draw_accuracy(rows)
     titles = [axes.get_title() for axes in figure.axes if axes.axison]
     assert titles == [f"set {i}" for i in range(n)]
-    _plots.save(figure, tmp_path / "a")
-    _plots.save(_plots.draw_accuracy(rows), tmp_path / "b")
+    plots.save(figure, tmp_path / "a")
+    plots.save(plots.draw_accuracy(rows), tmp_path / "b")
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     for ending in ("png", "svg"):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bitfm_research.bench import _plots, _sizes
-from bitfm_research.bench._sizes import losses, sizes
+from bitfm_research.bench import plots
+from bitfm_research.bench import sizes as module
+from bitfm_research.bench.sizes import losses, sizes
 
 COLUMNS = ["what", "items", "queries", "method", "µs a query", "times"]
 PANELS = ["codes, one query", "codes, batch", "features, one query", "features, batch"]
@@ -16,7 +17,7 @@ def quick(monkeypatch):
     """Time everything once, beside rivals of other libraries if these are here."""
     pytest.importorskip("faiss")
     pytest.importorskip("implicit")
-    monkeypatch.setattr(_sizes, "_ROUNDS", 1)
+    monkeypatch.setattr(module, "_ROUNDS", 1)
 
 
 def kinds(rows):
@@ -59,7 +60,7 @@ def test_who_would_take_too_long_is_left_out_of_larger_catalogues(quick):
 
 
 def test_who_finds_no_memory_is_left_out(quick, monkeypatch):
-    monkeypatch.setattr(_sizes.os, "sysconf", lambda name: 1 if name == "SC_PAGE_SIZE" else 550_000)
+    monkeypatch.setattr(module.os, "sysconf", lambda name: 1 if name == "SC_PAGE_SIZE" else 550_000)
     said = []
     ((_, rows),) = sizes(said.append, codes=(500,), features=(), n_queries=10)
     assert kinds(rows) == 2 * ["exact", "IndexFlatIP", "IndexBinaryFlat"]
@@ -76,12 +77,12 @@ def test_losses_are_those_of_others():
 
 def test_the_picture_has_a_panel_a_case_and_is_the_same_again(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
-    figure = _plots.draw_sizes(made_up())
+    figure = plots.draw_sizes(made_up())
     assert [axes.get_title() for axes in figure.axes] == PANELS
     assert all(len(axes.lines) == 4 and axes.get_xscale() == axes.get_yscale() == "log" for axes in figure.axes)
     assert figure.legends[0].get_texts()[0].get_text() == "bitfm, exact"
     for name in ("a", "b"):
-        _plots.save(_plots.draw_sizes(made_up()), tmp_path / name)
+        plots.save(plots.draw_sizes(made_up()), tmp_path / name)
     for ending in ("png", "svg"):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
-    assert len(_plots.draw_sizes([row for row in made_up() if row["what"] == PANELS[0]]).axes) == 1
+    assert len(plots.draw_sizes([row for row in made_up() if row["what"] == PANELS[0]]).axes) == 1

@@ -9,7 +9,7 @@ import pytest
 from bitfm import FM, BiasModel
 from bitfm.evaluation import rmse
 
-from bitfm_research.bench._measure import WITH_HISTORY
+from bitfm_research.bench.measure import WITH_HISTORY
 from bitfm_research.bench.tuning import tune_als, tune_bias, tune_sgd
 from ratings import small_split
 

@@ -16,9 +16,9 @@ from bitfm.retrieval import Index
 
 from bitfm_research.bench._contest import OURS, contest, recall
 from bitfm_research.bench._generated import generated_features
-from bitfm_research.bench._measure import Row
 from bitfm_research.bench._opponents import Tunable, hnsw, inverted_lists
 from bitfm_research.bench._vectors import items_as_vectors, users_as_vectors
+from bitfm_research.bench.measure import Row
 
 __all__ = ["approximate", "lowest"]
 

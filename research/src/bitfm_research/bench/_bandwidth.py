@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfm_research.bench._contest import OURS, contest
 from bitfm_research.bench._generated import generated_codes
-from bitfm_research.bench._measure import Row
+from bitfm_research.bench.measure import Row
 
 __all__ = ["bandwidth"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm_research.bench._measure import Row
+from bitfm_research.bench.measure import Row
 
 __all__ = ["OURS", "contest", "recall"]
 

@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 from bitfm.data.hot import unit_rows
 
-from bitfm_research.bench._ratings import Ratings
+from bitfm_research.bench.ratings import Ratings
 
 
 def read_douban(folder: Path) -> Ratings:

@@ -15,8 +15,8 @@ from bitfm.evaluation import rmse
 from bitfm.models import FM
 from threadpoolctl import threadpool_limits
 
-from bitfm_research.bench._measure import WITH_HISTORY, Row, named
 from bitfm_research.bench.datasets import Split
+from bitfm_research.bench.measure import WITH_HISTORY, Row, named
 
 __all__ = ["compare_gibbs"]
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from bitfm.data import Words
 from bitfm.data.hot import many_hot, one_hot
 
-from bitfm_research.bench._ratings import Ratings
+from bitfm_research.bench.ratings import Ratings
 
 _AGES = [18, 25, 35, 45, 50, 56]  # where ml-1m's age groups begin, after "under 18"
 _UNKNOWN = "N/A"

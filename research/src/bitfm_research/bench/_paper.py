@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.io
 
-from bitfm_research.bench._ratings import Ratings
+from bitfm_research.bench.ratings import Ratings
 
 
 def read_paper(folder: Path, name: str) -> Ratings:

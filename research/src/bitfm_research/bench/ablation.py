@@ -12,8 +12,8 @@ from pathlib import Path
 from bitfm.models import FM, DiscreteFM
 from bitfm.validation import check_integer
 
-from bitfm_research.bench._measure import WITH_HISTORY, Row, measure
 from bitfm_research.bench.datasets import Split, load, need_data
+from bitfm_research.bench.measure import WITH_HISTORY, Row, measure
 
 __all__ = ["ABLATIONS", "Ablation", "Setting", "run", "select"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from bitfm.models import FM, DiscreteFM
 from bitfm.validation import check_bits, check_integer
 
-from bitfm_research.bench._measure import WITH_HISTORY, Row, measure
 from bitfm_research.bench.datasets import READERS, Split, load, need_data
+from bitfm_research.bench.measure import WITH_HISTORY, Row, measure
 from bitfm_research.bench.tuning import Tuned, tune_als, tune_bias, tune_sgd
 
 __all__ = ["ANCHORED", "PAPER", "RIVALS", "run"]

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from bitfm.evaluation import compare, ndcg, ndcg_per_user, rank_metrics
 from sklearn.metrics import ndcg_score
 
-from bitfm_research.bench._measure import Row
+from bitfm_research.bench.measure import Row
 
 __all__ = ["run"]
 

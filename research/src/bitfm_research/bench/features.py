@@ -10,8 +10,8 @@ import numpy as np
 from bitfm.models import FM, BiasModel, DiscreteFM
 from bitfm.validation import check_bits, check_integer
 
-from bitfm_research.bench._measure import WITH_HISTORY, Row, measure, scored
 from bitfm_research.bench.datasets import Split, load, need_data
+from bitfm_research.bench.measure import WITH_HISTORY, Row, measure, scored
 
 __all__ = ["run"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bitfm_research.bench._measure import Row
 from bitfm_research.bench._opening import FORMATS, Opening, first_score, generated, measure_opening
+from bitfm_research.bench.measure import Row
 
 __all__ = ["run"]
 

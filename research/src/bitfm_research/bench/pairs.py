@@ -14,7 +14,7 @@ from bitfm.data.blocks import Block, Blocks
 from bitfm.models._pairs import records_of
 
 from bitfm_research.bench._contest import OURS, contest
-from bitfm_research.bench._measure import Row
+from bitfm_research.bench.measure import Row
 
 __all__ = ["FEATURES", "run"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bitfm.plotting import COLUMNS, LINES, MISSING, STYLE, TITLES, available, grid_of_panels, save
 
-from bitfm_research.bench._measure import Row
+from bitfm_research.bench.measure import Row
 
 __all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "draw_sizes", "save"]
 

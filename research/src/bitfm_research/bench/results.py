@@ -12,8 +12,8 @@ from typing import Any
 
 from bitfm.atomic import atomic_write
 
-from bitfm_research.bench import _plots
-from bitfm_research.bench._measure import Row
+from bitfm_research.bench import plots
+from bitfm_research.bench.measure import Row
 
 __all__ = ["Results", "command_line", "over_seeds", "spread", "write_csv"]
 
@@ -44,11 +44,11 @@ class Results:
     ) -> None:
         self.rows: list[Row] = []
         self._base = None if folder is None else folder / name
-        self._draw, self._command = draw if _plots.available() else None, command
+        self._draw, self._command = draw if plots.available() else None, command
         if self._base is not None:
             self._base.parent.mkdir(parents=True, exist_ok=True)
             if draw is not None and self._draw is None:
-                say(f"there will be no picture beside {self._base}.csv: {_plots.MISSING}")
+                say(f"there will be no picture beside {self._base}.csv: {plots.MISSING}")
 
     def add(self, rows: Sequence[Row]) -> None:
         """Take more rows and save all there are."""
@@ -56,7 +56,7 @@ class Results:
         if self._base is not None:
             write_csv(self._base.with_suffix(".csv"), [{**row, "command": self._command} for row in self.rows])
             if self._draw is not None:
-                _plots.save(self._draw(self.rows), self._base)
+                plots.save(self._draw(self.rows), self._base)
 
 
 def over_seeds(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:

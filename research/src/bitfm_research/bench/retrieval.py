@@ -20,11 +20,11 @@ from bitfm_research.bench._approximate import approximate
 from bitfm_research.bench._bandwidth import bandwidth
 from bitfm_research.bench._contest import OURS, contest, recall
 from bitfm_research.bench._generated import BITS, generated_codes, generated_features
-from bitfm_research.bench._measure import WITH_HISTORY, Row
 from bitfm_research.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product, need_opponents
-from bitfm_research.bench._sizes import sizes
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm_research.bench.datasets import load, need_data
+from bitfm_research.bench.measure import WITH_HISTORY, Row
+from bitfm_research.bench.sizes import sizes
 
 __all__ = ["PARTS", "run"]
 

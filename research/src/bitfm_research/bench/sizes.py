@@ -13,9 +13,9 @@ from bitfm.retrieval import Index
 
 from bitfm_research.bench._contest import OURS, contest, recall
 from bitfm_research.bench._generated import generated_codes, generated_features
-from bitfm_research.bench._measure import Row
 from bitfm_research.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
+from bitfm_research.bench.measure import Row
 
 __all__ = ["losses", "sizes"]
 

@@ -20,10 +20,10 @@ from bitfm.validation import check_choice
 from threadpoolctl import threadpool_limits
 
 from bitfm_research.bench._gibbs import compare_gibbs
-from bitfm_research.bench._measure import Row
 from bitfm_research.bench._peak import measure_fit
 from bitfm_research.bench._reference import sweep_rows
 from bitfm_research.bench.datasets import Split, load, need_data
+from bitfm_research.bench.measure import Row
 
 __all__ = ["run"]
 

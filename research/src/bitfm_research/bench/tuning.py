@@ -14,8 +14,8 @@ from typing import Any
 from bitfm.evaluation import rmse
 from bitfm.models import FM, BiasModel
 
-from bitfm_research.bench._measure import WITH_HISTORY, named
 from bitfm_research.bench.datasets import Split
+from bitfm_research.bench.measure import WITH_HISTORY, named
 
 __all__ = ["Tuned", "tune_als", "tune_bias", "tune_libfm", "tune_sgd"]
 

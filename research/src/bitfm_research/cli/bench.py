@@ -38,7 +38,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train, against the published way and myFM."""
-    from bitfm_research.bench._results import command_line
+    from bitfm_research.bench.results import command_line
     from bitfm_research.bench.train import run
 
     rows = run(dataset, parts=part, folder=data, say=note)
@@ -60,12 +60,12 @@ def accuracy(
     as_json: Json = False,
 ) -> None:
     """Score codes of every length beside bias-only and real-valued machines, tuned."""
-    from bitfm_research.bench import _plots
-    from bitfm_research.bench._results import Results, command_line, over_seeds
+    from bitfm_research.bench import plots
     from bitfm_research.bench.accuracy import run
+    from bitfm_research.bench.results import Results, command_line, over_seeds
 
     command = command_line("accuracy", dataset=dataset, bits=bits, seeds=seeds)
-    results = Results(out, "accuracy", _plots.draw_accuracy, command, note)
+    results = Results(out, "accuracy", plots.draw_accuracy, command, note)
     for split, rows in run(dataset, bits=bits, seeds=seeds, folder=data, say=note):
         title = f"{split.name}: {split.protocol}"
         show(title, rows if as_json else over_seeds(rows, ("method", "bits")), caption=command, as_json=as_json)
@@ -82,8 +82,8 @@ def features(
     as_json: Json = False,
 ) -> None:
     """Add fields one at a time, and score warm items and items that nobody has rated."""
-    from bitfm_research.bench._results import Results, command_line, over_seeds
     from bitfm_research.bench.features import run
+    from bitfm_research.bench.results import Results, command_line, over_seeds
 
     command = command_line("features", dataset=dataset, bits=bits, seeds=seeds)
     results = Results(out, "features", None, command, note)
@@ -108,13 +108,13 @@ def ablation(
     as_json: Json = False,
 ) -> None:
     """Change one thing at a time about the anchored codes."""
-    from bitfm_research.bench import _plots
-    from bitfm_research.bench._results import Results, command_line, over_seeds
+    from bitfm_research.bench import plots
     from bitfm_research.bench.ablation import run, select
+    from bitfm_research.bench.results import Results, command_line, over_seeds
 
     command = command_line("ablation", dataset=dataset, only=only, seeds=seeds, validation=validation)
     ablations = select(only)
-    results = Results(out, "ablation", _plots.draw_ablation, command, note)
+    results = Results(out, "ablation", plots.draw_ablation, command, note)
     for split, rows in run(dataset, seeds=seeds, ablations=ablations, held_out=validation, folder=data, say=note):
         title = f"{split.name}: {split.protocol}"
         results.add(rows)
@@ -139,17 +139,17 @@ def retrieval(
     as_json: Json = False,
 ) -> None:
     """Find the best items, against FAISS, implicit and the bare matrix product."""
-    from bitfm_research.bench import _plots
-    from bitfm_research.bench._results import Results, command_line
-    from bitfm_research.bench._sizes import losses
+    from bitfm_research.bench import plots
+    from bitfm_research.bench.results import Results, command_line
     from bitfm_research.bench.retrieval import run
+    from bitfm_research.bench.sizes import losses
 
     command = command_line("retrieval", part=part)
     results: dict[str, Results] = {}
     for name, title, rows in run(part, folder=data, say=note):
         show(title, rows, caption=command, as_json=as_json)
         if name not in results:
-            draw = _plots.draw_sizes if name == "sizes" else None
+            draw = plots.draw_sizes if name == "sizes" else None
             results[name] = Results(out, f"retrieval-{name}", draw, command, note)
         results[name].add([{"table": title, **row} for row in rows])
     if "sizes" in results:
@@ -174,8 +174,8 @@ def memory(
     as_json: Json = False,
 ) -> None:
     """Weigh a model against real factors, and open its file, against pickle and NumPy."""
-    from bitfm_research.bench._results import command_line
     from bitfm_research.bench.memory import run
+    from bitfm_research.bench.results import command_line
 
     command = command_line("memory", features=features, megabytes=megabytes)
     for title, rows in run(n_features=features, megabytes=megabytes, folder=folder, say=note):
@@ -210,8 +210,8 @@ def recommender(
     as_json: Json = False,
 ) -> None:
     """Show what context is worth, and fold-in, and how events are ranked, against implicit."""
-    from bitfm_research.bench._results import command_line
     from bitfm_research.bench.recommender import run
+    from bitfm_research.bench.results import command_line
 
     for title, rows in run(part, folder=data, say=note):
         show(title, rows, caption=command_line("recommender", part=part), as_json=as_json)

@@ -37,8 +37,8 @@ def paper(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Reproduce the paper: all methods, Figures 1 and 2, Table 1, and what became of its claims."""
-    from bitfm_research.bench._results import command_line
     from bitfm_research.bench.datasets import need_data
+    from bitfm_research.bench.results import command_line
     from bitfm_research.paper.claims import check_claims
     from bitfm_research.paper.datasets import find_data
     from bitfm_research.paper.report import write_report

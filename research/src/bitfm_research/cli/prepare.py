@@ -112,8 +112,8 @@ def _prepare(
     source: Source, out: Path, min_ratings: int, iterate: bool, max_words: int, skip_bad: bool, as_json: bool
 ) -> None:
     from bitfm_research.prepare import prepare
-    from bitfm_research.prepare._saving import check_target
     from bitfm_research.prepare.pipeline import step_title
+    from bitfm_research.prepare.saving import check_target
 
     check_target(out)  # before the work, not after it
     data = prepare(

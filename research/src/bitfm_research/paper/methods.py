@@ -20,8 +20,8 @@ from bitfm_research.baselines import (
     RotatedRounding,
     SignRounding,
 )
-from bitfm_research.bench._measure import WITH_HISTORY
 from bitfm_research.bench.datasets import Split
+from bitfm_research.bench.measure import WITH_HISTORY
 from bitfm_research.bench.tuning import tune_libfm
 
 __all__ = ["BITS", "METHODS", "Method"]

@@ -156,7 +156,7 @@ class Prepared:
         the ids. A field of the items is ``item-NAME.npz``, as SciPy writes it, and its columns' names are
         ``item-NAME.parquet``. ``prepared.json`` has the source, the settings and the counts.
         """
-        from bitfm_research.prepare._saving import save
+        from bitfm_research.prepare.saving import save
 
         save(self, folder)
 
@@ -178,6 +178,6 @@ class Prepared:
         DataFileError
             If the folder is not from `save`, or a file is missing or damaged.
         """
-        from bitfm_research.prepare._saving import load
+        from bitfm_research.prepare.saving import load
 
         return load(folder)
