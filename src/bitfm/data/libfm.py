@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from bitfm import _core
-from bitfm._atomic import atomic_write
+from bitfm.atomic import atomic_write
 from bitfm.errors import DataFileError
 
 __all__ = ["read_libfm", "write_libfm"]

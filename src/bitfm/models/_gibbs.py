@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
-from bitfm.models._base import Floats, check_finite, counted
 from bitfm.models._parameters import Parameters
-from bitfm.models._progress import Progress
+from bitfm.models.base import Floats, check_finite, counted
+from bitfm.models.progress import Progress
 
 __all__ = [
     "MOST_NUMBERS",

@@ -21,7 +21,7 @@ from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
     from bitfm.models import Callback, DiscreteFM
-    from bitfm.models._base import FeatureModel
+    from bitfm.models.base import FeatureModel
 
 __all__ = ["Recommender"]
 
