@@ -25,7 +25,7 @@ def dense(column, values):
     table = column.transform(values if isinstance(values, pl.Series) else pl.Series(values))
     assert table.dtype == np.float32
     assert table.shape == (len(values), column.width)
-    assert table.has_canonical_format
+    assert table.to_csr().has_canonical_format
     return table.toarray()
 
 

@@ -123,7 +123,7 @@ def test_a_text_column_is_words():
     assert column.facts() == "3 words, TF-IDF"
     np.testing.assert_array_equal(column.transform(pl.Series(TEXTS)).toarray(), words.transform(TEXTS).toarray())
     assert column.transform(pl.Series([], dtype=pl.String)).shape == (0, 3)
-    assert column.transform(pl.Series([1, None])).nnz == 0
+    assert column.transform(pl.Series([1, None])).n_entries == 0
 
 
 def test_words_of_a_single_text_are_kept_among_few_texts_only():

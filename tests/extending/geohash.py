@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from bitfm.data import FittedColumn, Inferred, Kind, ObservedColumn, Vocabulary, register_kind
 from bitfm.data.columns import as_words
-from bitfm.data.hot import unit_rows
+from bitfm.data.feature_table import FeatureTable
 
 _GEOHASH = r"^[0-9b-hjkmnp-z]{5,12}$"
 
@@ -62,7 +62,7 @@ class FittedGeohash(FittedColumn):
         rows, regions = _regions(values, self.kind.precision)
         features = self.regions.numbers(regions)
         known = features >= 0
-        return unit_rows(rows[known], features[known], (len(values), self.width))
+        return FeatureTable.unit_rows(rows[known], features[known], (len(values), self.width))
 
     def label(self, feature: int) -> str:
         return f"region {self.regions[feature]}"

@@ -9,7 +9,8 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
+
+from bitfm.data.feature_table import FeatureTable
 
 __all__ = ["WordWeights"]
 
@@ -44,7 +45,7 @@ class WordWeights:
     def _column(self) -> dict[str, int]:
         return {word: column for column, word in enumerate(self.words)}
 
-    def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
+    def transform(self, texts: Iterable[str | None]) -> FeatureTable:
         """Return a row per text, float32; empty where it is None or has none of the words."""
         column = self._column
         columns, counts, ends = array("l"), array("f"), array("l", [0])
@@ -57,12 +58,11 @@ class WordWeights:
             columns.extend(found)
             counts.extend(found.values())
             ends.append(len(columns))
-        entries = np.array(counts, np.float32), np.array(columns, np.int64), np.array(ends, np.int64)
-        table = sp.csr_matrix(entries, shape=(len(ends) - 1, len(self.words)))
-        table.sort_indices()
-        table.data *= self.idf[table.indices]
+        indptr, indices = np.array(ends, np.int64), np.array(columns, np.int32)
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        order = np.lexsort((indices, rows))
+        indices, values = indices[order], np.array(counts, np.float32)[order]
+        values *= self.idf[indices]
         # Squares are rounded, and added one after the other in double precision.
-        rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-        lengths = np.sqrt(np.bincount(rows, weights=table.data * table.data, minlength=table.shape[0]))
-        table.data /= lengths[rows]
-        return table
+        values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=len(indptr) - 1))[rows]
+        return FeatureTable.sparse(indptr, indices, values, len(self.words))

@@ -99,7 +99,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         csr_matrix of float32, texts × words
         """
         check_is_fitted(self)
-        return self.weights_.transform(_strings(texts))
+        return self.weights_.transform(_strings(texts)).to_csr()
 
     @property
     def idf_(self) -> npt.NDArray[np.float64]:

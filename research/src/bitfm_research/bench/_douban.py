@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.io
-import scipy.sparse as sp
-from bitfm.data.hot import unit_rows
+from bitfm.data.feature_table import FeatureTable
 
 from bitfm_research.bench.ratings import Ratings
 
@@ -27,5 +26,5 @@ def read_douban(folder: Path) -> Ratings:
     )
 
 
-def _unit(relation: Any) -> sp.csr_matrix:
-    return unit_rows(relation.row, relation.col, relation.shape)
+def _unit(relation: Any) -> FeatureTable:
+    return FeatureTable.unit_rows(relation.row, relation.col, relation.shape)

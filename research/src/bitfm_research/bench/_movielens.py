@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from bitfm.data import Words
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.hot import many_hot, one_hot
 
 from bitfm_research.bench.ratings import Ratings
@@ -64,7 +64,7 @@ def read_1m(folder: Path) -> Ratings:
             "genres": many_hot(movie[2].split("|") for movie in movies),
             "year": _years(movie[1] for movie in movies),
             "cast": many_hot((_people(movie[6:9]) for movie in about), min_rows=2),
-            "words": Words().fit_transform(None if movie[9] == _UNKNOWN else movie[9] for movie in about),
+            "words": _words(None if movie[9] == _UNKNOWN else movie[9] for movie in about),
         },
     )
 
@@ -73,8 +73,8 @@ def _ratings(
     table: npt.NDArray[np.int64],
     user_ids: list[int],
     item_ids: list[int],
-    user_fields: dict[str, sp.csr_matrix],
-    item_fields: dict[str, sp.csr_matrix],
+    user_fields: dict[str, FeatureTable],
+    item_fields: dict[str, FeatureTable],
 ) -> Ratings:
     """Return the ratings with users and items numbered as in their side tables; the ids of both are sorted."""
     users, items, ratings, _times = table.T
@@ -96,7 +96,11 @@ def _lines(text: str, separator: str) -> list[list[str]]:
     return [line.split(separator) for line in text.split("\n") if line]
 
 
-def _years(titles: Iterable[str]) -> sp.csr_matrix:
+def _words(texts: Iterable[str | None]) -> FeatureTable:
+    return FeatureTable.of("words", Words().fit_transform(texts))
+
+
+def _years(titles: Iterable[str]) -> FeatureTable:
     """Return the year that each title ends with, as in "Toy Story (1995)"; a title without one has an empty row."""
     return many_hot(re.findall(r"\((\d{4})\)", title)[-1:] for title in titles)
 

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from bitfm.data import Block, Blocks, history, raters
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import split_cold_items, split_per_user
@@ -43,8 +42,8 @@ class Split:
     n_items: int
     train: Triples
     test: Triples
-    user_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
-    item_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
+    user_fields: dict[str, FeatureTable] = field(default_factory=dict)
+    item_fields: dict[str, FeatureTable] = field(default_factory=dict)
     protocol: str = ""
 
     def validation(self, fraction: float = 0.1, seed: int = 0) -> Split:
@@ -83,11 +82,11 @@ class Split:
         )
 
     @cached_property
-    def _user_tables(self) -> dict[str, sp.csr_matrix]:
+    def _user_tables(self) -> dict[str, FeatureTable]:
         return {**self.user_fields, "history": history(*self.train[:2], self.n_users, self.n_items)}
 
     @cached_property
-    def _item_tables(self) -> dict[str, sp.csr_matrix]:
+    def _item_tables(self) -> dict[str, FeatureTable]:
         return {**self.item_fields, "raters": raters(*self.train[:2], self.n_users, self.n_items)}
 
 

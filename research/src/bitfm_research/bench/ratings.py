@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
+from bitfm.data.feature_table import FeatureTable
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,6 @@ class Ratings:
     users: npt.NDArray[np.int32]
     items: npt.NDArray[np.int32]
     ratings: npt.NDArray[np.float64]
-    user_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
-    item_fields: dict[str, sp.csr_matrix] = field(default_factory=dict)
+    user_fields: dict[str, FeatureTable] = field(default_factory=dict)
+    item_fields: dict[str, FeatureTable] = field(default_factory=dict)
     train: npt.NDArray[np.bool_] | None = None

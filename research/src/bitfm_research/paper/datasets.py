@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import split_per_user
 
 from bitfm_research.bench.datasets import READERS, Split, Triples, load
@@ -53,7 +54,7 @@ def load_split(name: str, root: Path, seed: int) -> Split:
         n_items=len(data.item_ids),
         train=(users[train], items[train], ratings[train]),
         test=(users[~train], items[~train], ratings[~train]),
-        item_fields=_fields(data),
+        item_fields={name: FeatureTable.of(name, table) for name, table in _fields(data).items()},
         protocol="prepared as in the paper; half of each user's ratings to train, half to test",
     )
 
@@ -115,7 +116,7 @@ class _Douban(Source):
     def item_fields(self, item_ids: Sequence[str]) -> dict[str, tuple[sp.csr_matrix, list[str]]]:
         """Return the rows of these movies."""
         rows = np.array([int(item) for item in item_ids], int)
-        fields = {name: self._data.item_fields[name][rows] for name in FEATURES["douban"]}
+        fields = {name: self._data.item_fields[name].take(rows).to_csr() for name in FEATURES["douban"]}
         return {name: (table, [str(column) for column in range(table.shape[1])]) for name, table in fields.items()}
 
 

@@ -100,7 +100,7 @@ class MovieLens(Source):
         known = form.genres(self._text)
         genres = [known.get(item, []) for item in item_ids]
         names = sorted({name for some in genres for name in some})
-        return {"genres": (many_hot(genres), names)} if names else {}
+        return {"genres": (many_hot(genres).to_csr(), names)} if names else {}
 
     def _form(self) -> _Form:
         places = self._places()

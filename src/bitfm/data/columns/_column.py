@@ -8,9 +8,9 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class FittedColumn(ABC):
         """Number of features; 0 if the column tells nothing."""
 
     @abstractmethod
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         """Return one row per value, float32; empty where the value is missing or was never seen.
 
         Parameters
@@ -161,20 +161,6 @@ class FittedColumn(ABC):
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps."""
         return {}
-
-
-def one_per_row(columns: NDArray[np.int32], width: int) -> sp.csr_matrix:
-    """Return one 1 per row, in the column given; a row whose column is negative is empty."""
-    known = columns >= 0
-    indptr = np.zeros(len(columns) + 1, np.int32)
-    np.cumsum(known, out=indptr[1:])
-    indices = columns[known]
-    return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(columns), width))
-
-
-def empty_rows(n_rows: int, width: int) -> sp.csr_matrix:
-    """Return a table without entries."""
-    return one_per_row(np.full(n_rows, -1, np.int32), width)
 
 
 def damage(name: str, what: str) -> ModelFileError:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, one_per_row, whole
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, whole
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 
@@ -154,5 +154,5 @@ class Category(Kind):
 class _FittedCategory(FittedCategories):
     """A value of 1 in the category's feature."""
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return one_per_row(self.categories.known.numbers(as_words(values)), self.width)
+    def transform(self, values: pl.Series) -> FeatureTable:
+        return FeatureTable.one_hot(self.categories.known.numbers(as_words(values)), self.width)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bitfm.data.columns._column import FittedColumn, Kind, damage, exactly
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.number import Bins
 from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import parse_times
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class _FittedDates(FittedColumn):
     def width(self) -> int:
         return self._starts[-1]
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         times = _moments(values)
         columns = np.full((len(times), len(self._parts)), -1, np.int32)
         present = times.is_not_null().to_numpy()
@@ -135,9 +135,9 @@ class _FittedDates(FittedColumn):
             codes = _codes(times.drop_nulls(), part)
             columns[present, i] = self._years.find(codes) if part == "year" else codes
         known = columns >= 0
-        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int32)
+        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         indices = (columns + np.array(self._starts[:-1], np.int32))[known]
-        return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(times), self.width))
+        return FeatureTable.sparse(indptr, indices, np.ones(len(indices), np.float32), self.width)
 
     def label(self, feature: int) -> str:
         number = int(np.searchsorted(self._starts, feature, side="right")) - 1

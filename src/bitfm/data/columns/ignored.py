@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, empty_rows, exactly
+from bitfm.data.columns._column import FittedColumn, Kind, exactly
 from bitfm.data.columns._lists import exploded
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,8 +69,8 @@ class _FittedIgnored(FittedColumn):
     def width(self) -> int:
         return 0
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return empty_rows(len(values), 0)
+    def transform(self, values: pl.Series) -> FeatureTable:
+        return FeatureTable.empty(len(values), 0)
 
     def label(self, feature: int) -> str:
         raise IndexError(f"The column {self.name!r} is ignored, so it has no feature {feature}.")

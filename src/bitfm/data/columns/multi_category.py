@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
@@ -16,7 +15,7 @@ from bitfm.data.columns._lists import exploded, find_separator
 from bitfm.data.columns.category import Categories, FittedCategories
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
-from bitfm.data.hot import unit_rows
+from bitfm.data.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,11 +87,11 @@ class _FittedMultiCategory(FittedCategories):
 
     kind: MultiCategory
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         rows, tokens = exploded(values, self.kind.separator)
         numbers = self.categories.known.numbers(as_words(tokens))
         known = np.flatnonzero(numbers >= 0)
-        return unit_rows(rows[known], numbers[known], (len(values), self.width))
+        return FeatureTable.unit_rows(rows[known], numbers[known], (len(values), self.width))
 
     def facts(self) -> str:
         split = "" if self.kind.separator is None else f", split at {self.kind.separator!r}"

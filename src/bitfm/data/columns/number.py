@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, one_per_row, reals
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, reals
 from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import number_text, parse_numbers
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ class _FittedBins(FittedColumn):
     def width(self) -> int:
         return len(self._bins)
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return one_per_row(self._bins.find(quantities(values)), self.width)
+    def transform(self, values: pl.Series) -> FeatureTable:
+        return FeatureTable.one_hot(self._bins.find(quantities(values)), self.width)
 
     def label(self, feature: int) -> str:
         return self._bins.label(feature)
@@ -189,16 +189,15 @@ class _FittedStandard(FittedColumn):
     def width(self) -> int:
         return int(self._spread > 0)
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         numbers = quantities(values)
         if not self.width:
-            return empty_rows(len(numbers), 0)
+            return FeatureTable.empty(len(numbers), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
             distance = np.clip((numbers - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
-        table = one_per_row(np.where(np.isnan(distance), -1, 0).astype(np.int32), 1)
-        table.data = distance[~np.isnan(distance)].astype(np.float32)
-        table.eliminate_zeros()
-        return table
+        values32 = distance.astype(np.float32)
+        table = FeatureTable.one_hot(np.where(np.isnan(distance) | (values32 == 0), -1, 0), 1)
+        return replace(table, values=values32[np.isfinite(values32) & (values32 != 0)])
 
     def label(self, feature: int) -> str:
         return "value"

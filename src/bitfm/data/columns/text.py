@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, reals
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, reals
 from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tfidf import WordWeights
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
@@ -108,9 +108,9 @@ class _FittedText(FittedColumn):
     def width(self) -> int:
         return 0 if self._words is None else len(self._words.words)
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         if self._words is None or not len(values):
-            return empty_rows(len(values), self.width)
+            return FeatureTable.empty(len(values), self.width)
         return self._words.transform(as_words(values).to_list())
 
     def label(self, feature: int) -> str:
