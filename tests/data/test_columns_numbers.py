@@ -150,8 +150,8 @@ def test_dates_are_the_same_however_they_are_written(fitted):
     for asked in SAME:
         table = column.transform(asked)
         assert table.to_csr().has_canonical_format
-        assert (table.data == 1).all()
-        rows = [[column.label(feature) for feature in row.indices] for row in table]
+        assert (table.values == 1).all()
+        rows = [[column.label(feature) for feature in row.indices] for row in table.to_csr()]
         assert rows == [
             ["year 2001", "month March", "weekday Monday", "hour 20"],
             [],

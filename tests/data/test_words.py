@@ -66,9 +66,9 @@ def test_weights_are_bit_by_bit_those_of_scikit_learn(texts, seed):
     theirs = TfidfVectorizer(vocabulary=known, dtype=np.float32)
     theirs.idf_ = np.random.default_rng(seed).uniform(1, 9, len(known))
     expected, found = theirs.transform(texts), WordWeights(known, theirs.idf_).transform(texts)
-    for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-        assert getattr(found, name).dtype == getattr(expected, name).dtype
+    for ours, name in ((found.values, "data"), (found.indices, "indices"), (found.indptr, "indptr")):
+        np.testing.assert_array_equal(ours, getattr(expected, name))
+    assert found.values.dtype == expected.data.dtype
 
 
 def test_weight_is_not_frequency():

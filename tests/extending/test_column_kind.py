@@ -60,7 +60,7 @@ def test_a_recommender_uses_it_declared_or_inferred(rec):
 
 def test_a_file_keeps_it(rec, tmp_path):
     rec.save(tmp_path / "places.bitfm")
-    again = bitfm.open(tmp_path / "places.bitfm")
+    again = bitfm.load(tmp_path / "places.bitfm")
     new = {"features": {"home_geohash": "u4pruuu", "work": "9q8yyk8"}, "n": 5}
     assert again.recommend_new(**new).equals(rec.recommend_new(**new))
     assert again.recommend("u3").equals(rec.recommend("u3"))
@@ -70,7 +70,7 @@ def test_an_installed_package_need_not_be_imported(rec, tmp_path):
     rec.save(tmp_path / "places.bitfm")
     shutil.copy(Path(__file__).with_name("geohash.py"), tmp_path / "geohash.py")
     told = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(tmp_path)}, "capture_output": True, "text": True}
-    code = "import bitfm; print(bitfm.open('places.bitfm').recommend('u3').rows(), bitfm.data.kind_names()[-1])"
+    code = "import bitfm; print(bitfm.load('places.bitfm').recommend('u3').rows(), bitfm.data.kind_names()[-1])"
     query = [sys.executable, "-c", code]
     refused = subprocess.run(query, check=False, **told)
     assert "is of the kind 'geohash', expected one of category, " in refused.stderr

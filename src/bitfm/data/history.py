@@ -54,6 +54,7 @@ def history(
     As a field of the user block, before the id:
 
     >>> from bitfm import Block, Blocks
+    >>> import scipy.sparse as sp
     >>> users, items = [0, 0, 1, 1], [0, 1, 1, 2]
     >>> Blocks(
     ...     user=Block(users, {"history": history(users, items), "id": sp.identity(2)}),

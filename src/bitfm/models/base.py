@@ -73,6 +73,10 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def record(self) -> ModelRecord:
         """Return what a file keeps of the model beside its parameters."""
         check_is_fitted(self)
+        if KINDS.get(type(self).__name__) is not type(self):
+            raise TypeError(
+                f"save: {type(self).__name__} is not a kind that files hold; see bitfm.models.register_kind."
+            )
         log = [{k: v for k, v in asdict(item).items() if k != "seconds"} for item in getattr(self, "fit_log_", [])]
         layout, extra = self._kept()
         return ModelRecord(type(self).__name__, plain_settings(self), log, layout, extra)
