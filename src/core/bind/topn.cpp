@@ -117,10 +117,10 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
         Team team(n_threads, poll_signals);
         search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, {n, position, score});
     }
-    return nb::make_tuple(own_array(std::move(position)), own_array(std::move(score)));
+    return std::pair(own_array(std::move(position)), own_array(std::move(score)));
 }
 
-auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Wholes positions, double weight) {
+nb::typed<nb::tuple, nb::any, nb::ellipsis> arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Wholes positions, double weight) {
     const int bytes = static_cast<int>(codes.shape(1));
     const size_t chunks = (gains.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
     LargeVector<uint8_t> new_codes(places * codes.shape(1));
@@ -142,7 +142,7 @@ auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Whole
                           own_array(std::move(chunk_first)));
 }
 
-auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions, Array2<const double> turn,
+nb::typed<nb::tuple, nb::any, nb::ellipsis> arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions, Array2<const double> turn,
                      double weight, bool halve) {
     require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
             "catalogue: the basis must have a row for each dimension of the vectors");
@@ -240,7 +240,7 @@ void bind_topn(nb::module_& m) {
                                      span_of(vectors)};
                 rescore(team, items, {span_of(queries), span_of(constants)}, span_of(candidates), {n, position, score});
             }
-            return nb::make_tuple(own_array(std::move(position)), own_array(std::move(score)));
+            return std::pair(own_array(std::move(position)), own_array(std::move(score)));
         },
         nb::arg("positions").noconvert(), nb::arg("biases").noconvert(), nb::arg("vectors").noconvert(),
         nb::arg("queries").noconvert(), nb::arg("constants").noconvert(), nb::arg("candidates").noconvert(),
