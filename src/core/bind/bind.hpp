@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "codes/bits.hpp"
 #include "codes/factor_view.hpp"
 
 namespace bitfm {
@@ -37,10 +38,9 @@ auto span_of(const std::optional<Array>& array) {
 
 // Codes (a byte is eight of them) or real factors, a row a feature.
 inline FactorView view_of(const Array2<const uint8_t>& codes, std::span<const float> gains = {}) {
-    require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
+    const int bits = bits_of_bytes(codes.shape(1));
     require(gains.empty() || gains.size() == codes.shape(0), "one gain per feature is needed");
-    return FactorView::of(span_of(codes), gains, static_cast<int64_t>(codes.shape(0)),
-                          static_cast<int>(codes.shape(1)) * 8);
+    return FactorView::of(span_of(codes), gains, static_cast<int64_t>(codes.shape(0)), bits);
 }
 template <class Real>
 FactorView view_of(const Array2<const Real>& factors) {

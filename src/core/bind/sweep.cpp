@@ -172,8 +172,7 @@ void bind_for(nb::module_& m, const char* suffix) {
         .def(
             "sweep_codes",
             [](T& self, Array2<uint8_t> codes, Array2<const float> delegate, double beta, int passes, int n_threads) {
-                require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
-                const int bits = static_cast<int>(codes.shape(1)) * 8;
+                const int bits = bits_of_bytes(codes.shape(1));
                 nb::gil_scoped_release release;
                 Team team(n_threads, poll_of(self));
                 return self.sweep_codes(team, span_of(codes), bits, span_of(delegate), beta, passes);
@@ -184,8 +183,7 @@ void bind_for(nb::module_& m, const char* suffix) {
             "sweep_anchored",
             [](T& self, int64_t field, Array2<uint8_t> codes, Array1<const float> gains, Array2<float> error,
                Array2<const float> hessian, double strength, int passes, int n_threads) {
-                require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
-                const int bits = static_cast<int>(codes.shape(1)) * 8;
+                const int bits = bits_of_bytes(codes.shape(1));
                 nb::gil_scoped_release release;
                 Team team(n_threads, poll_of(self));
                 return self.sweep_anchored(team, field, span_of(codes), span_of(gains), bits, span_of(error),

@@ -43,7 +43,7 @@ class SharedParser {
         LibfmRows rows;
         alone([&] { rows = parser_.finish(); });
         return std::tuple(to_numpy(std::move(rows.y)), to_numpy(std::move(rows.indptr)),
-                              to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)));
+                          to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)));
     }
 
   private:

@@ -113,24 +113,25 @@ int64_t FlipDescent<Real>::sweep(Team& team, const TrainingSet<Real>& set, std::
         for (size_t r = 0; r + 1 < start.size(); ++r) longest = std::max(longest, start[r + 1] - start[r]);
         const int64_t before = side == 0 ? 0 : set.design.blocks[0].n_rows;
         const bool in_order = set.blocks[side].order.empty();
-        FlipInput in{start.data(),
-                     in_order ? set.blocks[1 - side].row_of.data() : sides_[side].partner.data(),
-                     in_order ? sides_[0].target.data() : sides_[side].target.data(),
-                     sides_[1 - side].codes.data(),
-                     sides_[side].codes.data(),
-                     words_,
-                     bits_,
-                     fraction_,
-                     largest_,
-                     delegate.data() + before * bits,
-                     beta,
-                     passes};
+        const FlipInput in{.start = start.data(),
+                           .partner = in_order ? set.blocks[1 - side].row_of.data() : sides_[side].partner.data(),
+                           .target = in_order ? sides_[0].target.data() : sides_[side].target.data(),
+                           .partner_codes = sides_[1 - side].codes.data(),
+                           .codes = sides_[side].codes.data(),
+                           .words = words_,
+                           .bits = bits_,
+                           .fraction = fraction_,
+                           .largest = largest_,
+                           .delegate = delegate.data() + before * bits,
+                           .beta = beta,
+                           .passes = passes};
         const auto scratch_size = static_cast<size_t>(longest + 1) * (72 * static_cast<size_t>(words_) + 2) + 64;
         std::vector<std::vector<uint64_t>> scratch(static_cast<size_t>(team.size()));
         team.run(n_rows, kGrain, [&](int64_t begin, int64_t end, int thread) {
             auto& own = scratch[thread];
             if (own.empty()) own.resize(scratch_size / 8 + 1);
-            flips += isa().kernels->flips.update_rows(in, reinterpret_cast<unsigned char*>(own.data()), begin, end);
+            flips +=
+                isa().kernels->codes.update_flip_rows(in, reinterpret_cast<unsigned char*>(own.data()), begin, end);
         });
     }
     const size_t split = static_cast<size_t>(set.design.blocks[0].n_rows) * static_cast<size_t>(bits / 8);

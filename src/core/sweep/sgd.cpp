@@ -40,7 +40,7 @@ double Trainer<Real>::sweep_sgd(Team& team, double& bias, std::span<Real> weight
         block.push_back(field.block);
     }
     // Eight lanes at a time: a rank that is no multiple of eight is swept in a padded copy.
-    const int padded_rank = (rank + kGroup - 1) / kGroup * kGroup;
+    const int padded_rank = (rank + kLanes - 1) / kLanes * kLanes;
     std::vector<Real> padded;
     Real* v = factors.data();
     auto copy_rows = [&](const Real* from, int from_rank, Real* to, int to_rank) {
@@ -51,30 +51,27 @@ double Trainer<Real>::sweep_sgd(Team& team, double& bias, std::span<Real> weight
         copy_rows(factors.data(), rank, padded.data(), padded_rank);
         v = padded.data();
     }
-    const SgdInput<Real> in{static_cast<int>(design.fields.size()),
-                            indptr.data(),
-                            indices.data(),
-                            values.data(),
-                            first.data(),
-                            row.data(),
-                            block.data(),
-                            static_cast<int>(design.blocks.size()),
-                            set_.target.data(),
-                            set_.weight.empty() ? nullptr : set_.weight.data(),
-                            order.data(),
-                            static_cast<Real>(learning_rate),
-                            ridge_v.data(),
-                            ridge_w.data(),
-                            padded_rank,
-                            cross_};
+    const SgdInput<Real> in{.n_fields = static_cast<int>(design.fields.size()),
+                            .indptr = indptr.data(),
+                            .indices = indices.data(),
+                            .values = values.data(),
+                            .first = first.data(),
+                            .row = row.data(),
+                            .block = block.data(),
+                            .n_blocks = static_cast<int>(design.blocks.size()),
+                            .target = set_.target.data(),
+                            .weight = set_.weight.empty() ? nullptr : set_.weight.data(),
+                            .order = order.data(),
+                            .learning_rate = static_cast<Real>(learning_rate),
+                            .factor_ridge = ridge_v.data(),
+                            .linear_ridge = ridge_w.data(),
+                            .rank = padded_rank,
+                            .cross = cross_};
     std::vector<Real> scratch(static_cast<size_t>(padded_rank) * (design.blocks.size() + 1));
     auto level = static_cast<Real>(bias);
     double loss = 0;
     team.run(static_cast<int64_t>(order.size()), kChunk, [&](int64_t begin, int64_t end, int) {
-        if constexpr (sizeof(Real) == 4)
-            loss += isa().kernels->sgd32(in, &level, weights.data(), v, scratch.data(), begin, end);
-        else
-            loss += isa().kernels->sgd64(in, &level, weights.data(), v, scratch.data(), begin, end);
+        loss += isa().kernels->template sweep<Real>().sgd(in, &level, weights.data(), v, scratch.data(), begin, end);
     });
     if (padded_rank != rank) copy_rows(padded.data(), padded_rank, factors.data(), rank);
     bias = static_cast<double>(level);

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/normal.hpp"
+#include "codes/bits.hpp"
 #include "sweep/group_sweep.hpp"
 #include "sweep/score.hpp"
 
@@ -78,11 +79,11 @@ void Trainer<Real>::each_group(Team& team, std::span<Real> factors, int rank, co
     const FactorView view = FactorView::of(std::span<const Real>(factors), n_features, rank);
     for (int which = 0; which < view.n_groups(); ++which) {
         group.load(team, view, which);
-        const int width = std::min(kGroup, rank - which * kGroup);
+        const int width = std::min(kLanes, rank - which * kLanes);
         sweep(group, which, width);
         team.run(n_features, kInteractionGrain, [&](int64_t begin, int64_t end, int) {
             for (int64_t i = begin; i < end; ++i)
-                std::copy_n(group.values(i), width, factors.data() + i * rank + which * kGroup);
+                std::copy_n(group.values(i), width, factors.data() + i * rank + which * kLanes);
         });
     }
 }
@@ -98,14 +99,14 @@ void Trainer<Real>::sweep_factors(Team& team, std::span<Real> factors, int rank,
         RuleInput<Real> rule;
         rule.linear_scale = static_cast<Real>(scale);
         if (!linear.empty()) {
-            rule.linear = linear.data() + which * kGroup;
+            rule.linear = linear.data() + which * kLanes;
             rule.linear_stride = rank;
-            if (width < kGroup) {  // lanes beyond the rank must see zeros, not the next row
-                padded.assign(static_cast<size_t>(n_features) * kGroup, 0);
+            if (width < kLanes) {  // lanes beyond the rank must see zeros, not the next row
+                padded.assign(static_cast<size_t>(n_features) * kLanes, 0);
                 for (int64_t i = 0; i < n_features; ++i)
-                    std::copy_n(linear.data() + i * rank + which * kGroup, width, padded.data() + i * kGroup);
+                    std::copy_n(linear.data() + i * rank + which * kLanes, width, padded.data() + i * kLanes);
                 rule.linear = padded.data();
-                rule.linear_stride = kGroup;
+                rule.linear_stride = kLanes;
             }
         }
         group.sweep(team, rule, Prior::ridge(ridge));
@@ -119,7 +120,7 @@ void Trainer<Real>::draw_factors(Team& team, std::span<Real> factors, int rank, 
     require(rank > 0 && precision.size() == n_fields * static_cast<size_t>(rank) && mean.size() == precision.size(),
             "precision and mean must be fields × rank");
     require_prior<Real>(precision, mean, draw);
-    std::vector<float> noise(static_cast<size_t>(set_.design.n_features) * kGroup);
+    std::vector<float> noise(static_cast<size_t>(set_.design.n_features) * kLanes);
     each_group(team, factors, rank, [&](GroupSweep<Real>& group, int which, int width) {
         team.run(static_cast<int64_t>(noise.size()), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
             fill_normal(draw.seed, which * static_cast<int64_t>(noise.size()) + begin,
@@ -128,7 +129,7 @@ void Trainer<Real>::draw_factors(Team& team, std::span<Real> factors, int rank, 
         RuleInput<Real> rule;
         rule.data_precision = static_cast<Real>(draw.precision);
         rule.noise = noise.data();
-        group.sweep(team, rule, {precision.data() + which * kGroup, mean.data() + which * kGroup, rank, 1, width});
+        group.sweep(team, rule, {precision.data() + which * kLanes, mean.data() + which * kLanes, rank, 1, width});
     });
 }
 
@@ -136,7 +137,7 @@ template <class Real>
 int64_t Trainer<Real>::sweep_codes(Team& team, std::span<uint8_t> codes, int bits, std::span<const float> delegate,
                                    double beta, int passes) {
     const int64_t n_features = set_.design.n_features;
-    require(bits >= 8 && bits <= 512 && bits % 8 == 0, "bits must be a multiple of 8 from 8 to 512");
+    require_bits(bits);
     require(static_cast<int64_t>(codes.size()) == n_features * (bits / 8), "codes must be features × bits / 8 bytes");
     require(static_cast<int64_t>(delegate.size()) == n_features * bits, "the delegate must be features × bits");
     require(beta >= 0 && beta <= kLargestBeta, "beta must be from 0 to 1e12");
@@ -150,7 +151,7 @@ int64_t Trainer<Real>::sweep_codes(Team& team, std::span<uint8_t> codes, int bit
         RuleInput<Real> rule;
         rule.rule = Rule::flip;
         rule.passes = passes;
-        rule.linear = delegate.data() + which * kGroup;
+        rule.linear = delegate.data() + which * kLanes;
         rule.linear_stride = bits;
         rule.linear_scale = static_cast<Real>(beta);
         flips += group.sweep(team, rule, {});
@@ -168,7 +169,7 @@ int64_t Trainer<Real>::sweep_anchored(Team& team, int64_t field, std::span<uint8
     const Design<Real>& design = set_.design;
     const int bytes = bits / 8;
     require(cross_, "an anchor needs interactions across blocks");
-    require(bits >= 8 && bits <= 512 && bits % 8 == 0, "bits must be a multiple of 8 from 8 to 512");
+    require_bits(bits);
     require(static_cast<int64_t>(codes.size()) == design.n_features * bytes &&
                 static_cast<int64_t>(gains.size()) == design.n_features,
             "codes must be features × bits / 8 bytes, with one gain each");
