@@ -6,6 +6,7 @@
 #include "base/parallel.hpp"
 #include "blocks/training_set.hpp"
 #include "codes/factor_view.hpp"
+#include "solvers/residuals.hpp"
 
 namespace bitfm {
 
@@ -42,8 +43,7 @@ struct RowAnchor {
 template <class Real>
 class GroupSweep {
   public:
-    // `residual` is kept up to date: target − score for every interaction.
-    GroupSweep(const TrainingSet<Real>& set, bool cross, std::span<Real> residual);
+    GroupSweep(Team& team, Residuals<Real>& residuals);
 
     // Take eight columns from the factors.
     void load(Team& team, const FactorView& factors, int which);
@@ -77,7 +77,8 @@ class GroupSweep {
 
     const TrainingSet<Real>& set_;
     const bool cross_;
-    std::span<Real> residual_;
+    std::span<Real> residual_;             // kept up to date
+    const Real* weight_;                   // null: all 1
     std::vector<Real> v_;                  // features × 8
     std::vector<std::vector<Real>> rows_;  // Σ x v of each block's rows; empty where they are the features
     std::vector<const Real*> q_;           // of each block: rows × 8

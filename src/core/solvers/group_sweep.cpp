@@ -1,4 +1,4 @@
-#include "sweep/group_sweep.hpp"
+#include "solvers/group_sweep.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,6 @@ namespace bitfm {
 
 namespace {
 
-constexpr int64_t kRowGrain = 256, kInteractionGrain = 16384;
 // A long column is gathered in pieces of this size, added up in order, so that threads may share it.
 constexpr int64_t kPiece = 2048;
 // A one-hot field with at least this many columns is worth spreading over the threads column by column.
@@ -59,20 +58,21 @@ struct DirectRows {
 }  // namespace
 
 template <class Real>
-GroupSweep<Real>::GroupSweep(const TrainingSet<Real>& set, bool cross, std::span<Real> residual)
-    : set_(set),
-      cross_(cross),
-      residual_(residual),
-      v_(set.design.n_features * kLanes),
-      rows_(set.blocks.size()),
-      q_(set.blocks.size()),
-      other_row_(set.blocks.size()),
-      other_q_(set.blocks.size()) {
-    const size_t n_blocks = set.blocks.size();
+GroupSweep<Real>::GroupSweep(Team& team, Residuals<Real>& residuals)
+    : set_(residuals.set()),
+      cross_(residuals.cross()),
+      residual_(residuals.write(team)),
+      weight_(residuals.weight_or_null()),
+      v_(set_.design.n_features * kLanes),
+      rows_(set_.blocks.size()),
+      q_(set_.blocks.size()),
+      other_row_(set_.blocks.size()),
+      other_q_(set_.blocks.size()) {
+    const size_t n_blocks = set_.blocks.size();
     for (size_t b = 0; b < n_blocks; ++b) {
-        const Block& block = set.design.blocks[b];
-        if (set.blocks[b].bare) {
-            q_[b] = values(set.design.fields[block.first_field].first);
+        const Block& block = set_.design.blocks[b];
+        if (set_.blocks[b].bare) {
+            q_[b] = values(set_.design.fields[block.first_field].first);
         } else {
             rows_[b].resize(block.n_rows * kLanes);
             q_[b] = rows_[b].data();
@@ -81,7 +81,7 @@ GroupSweep<Real>::GroupSweep(const TrainingSet<Real>& set, bool cross, std::span
     for (size_t b = 0; b < n_blocks; ++b)
         for (size_t c = 0; c < n_blocks; ++c)
             if (c != b) {
-                other_row_[b].push_back(set.blocks[c].row_of.data());
+                other_row_[b].push_back(set_.blocks[c].row_of.data());
                 other_q_[b].push_back(q_[c]);
             }
 }
@@ -92,7 +92,7 @@ RowIndex<Real> GroupSweep<Real>::row_index(size_t block) const {
     return {.n = set_.size(),
             .start = index.start.data(),
             .order = index.order.empty() ? nullptr : index.order.data(),
-            .weight = set_.weight.empty() ? nullptr : set_.weight.data(),
+            .weight = weight_,
             .n_others = static_cast<int>(other_row_[block].size()),
             .other_row = other_row_[block].data(),
             .other_q = other_q_[block].data()};
@@ -241,8 +241,7 @@ int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput
             }
         });
     }
-    DirectRows<Real> rows{kernels, alone ? own.data() : sum.data(), residual_.data(),
-                          set_.weight.empty() ? nullptr : set_.weight.data(), cross_};
+    DirectRows<Real> rows{kernels, alone ? own.data() : sum.data(), residual_.data(), weight_, cross_};
     const int64_t changed = sweep_fields(team, block, rule, prior, rows);
     if (!alone && changed) sum_rows(team, block);
     return changed;
