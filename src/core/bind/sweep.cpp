@@ -61,12 +61,31 @@ double loss(Team& team, Residuals<Real>& residuals) {
     return residuals.loss(team);
 }
 
+template <class Real>
+void set_working(Team& team, Residuals<Real>& residuals, std::span<const Real> residual,
+                 std::span<const Real> curvature) {
+    residuals.set_working(team, residual, curvature);
+}
+
+template <class Real>
+auto scores(Residuals<Real>& residuals, int n_threads) {
+    UnsetVector<Real> out(static_cast<size_t>(residuals.set().size()));
+    {
+        nb::gil_scoped_release release;
+        Team team(n_threads, poll_of(residuals));
+        residuals.write_scores(team, out);
+    }
+    return own_array(std::move(out));
+}
+
 // What a solver is called in Python, and its parameters.
 template <class Real>
 void bind_solvers(nb::class_<Residuals<Real>>& t) {
     bind_solver(t, "reset_reals", reset_reals<Real>, "bias", "weights", "factors");
     bind_solver(t, "reset_codes", reset_codes<Real>, "bias", "weights", "codes", "gains");
     bind_solver(t, "loss", loss<Real>);
+    bind_solver(t, "set_working", set_working<Real>, "residual", "curvature");
+    t.def("scores", scores<Real>, nb::arg("n_threads"));
     bind_solver(t, "sweep_weights", sweep_weights<Real>, "bias", "weights", "ridge", "fit_bias");
     bind_solver(t, "sweep_factors", sweep_factors<Real>, "factors", "ridge", "linear", "scale");
     bind_solver(t, "draw_weights", draw_weights<Real>, "bias", "weights", "precision", "mean", "noise_precision",

@@ -1,6 +1,7 @@
 #include "solvers/residuals.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/error.hpp"
@@ -61,6 +62,43 @@ double Residuals<Real>::loss(Team& team) {
         }
         return sum;
     });
+}
+
+template <class Real>
+void Residuals<Real>::write_scores(Team& team, std::span<Real> out) {
+    require(static_cast<int64_t>(out.size()) == data_->size(), "room for one score per interaction is needed");
+    const auto residual = read(team), targets = target();
+    team.run(data_->size(), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
+        for (int64_t s = begin; s < end; ++s) out[data_->source_of(s)] = targets[s] - residual[s];
+    });
+}
+
+template <class Real>
+void Residuals<Real>::set_working(Team& team, std::span<const Real> residual, std::span<const Real> curvature) {
+    const auto n = static_cast<size_t>(data_->size());
+    require(residual.size() == n && curvature.size() == n,
+            "one residual and one curvature per interaction are needed, got " + std::to_string(residual.size()) +
+                " and " + std::to_string(curvature.size()) + " for " + std::to_string(n) + " interactions");
+    require(std::all_of(residual.begin(), residual.end(), [](Real e) { return std::isfinite(e); }),
+            "residuals must be finite");
+    require(std::all_of(curvature.begin(), curvature.end(), [](Real h) { return std::isfinite(h) && h >= 0; }),
+            "curvatures must be finite and not negative");
+    const std::span<Real> reals = write(team);
+    const auto before = target();
+    // Squared error needs no weights, and is as fast as without.
+    const bool weighted =
+        !data_->weight.empty() || !std::all_of(curvature.begin(), curvature.end(), [](Real h) { return h == 1; });
+    Working working{std::vector<Real>(n), std::vector<Real>(weighted ? n : 0)};
+    team.run(data_->size(), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
+        for (int64_t s = begin; s < end; ++s) {
+            const int64_t from = data_->source_of(s);
+            working.target[s] = before[s] - reals[s] + residual[from];
+            if (weighted)
+                working.weight[s] = data_->weight.empty() ? curvature[from] : data_->weight[s] * curvature[from];
+        }
+    });
+    for (int64_t s = 0; s < data_->size(); ++s) reals[s] = residual[data_->source_of(s)];
+    working_ = std::move(working);
 }
 
 template class Residuals<float>;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -33,8 +34,8 @@ class Residuals {
     const TrainingSet<Real>& set() const { return *data_; }
     const Design<Real>& design() const { return data_->design; }
     bool cross() const { return cross_; }  // no pairs within a block
-    std::span<const Real> target() const { return data_->target; }
-    std::span<const Real> weight() const { return data_->weight; }  // empty: all 1
+    std::span<const Real> target() const { return working_ ? working_->target : data_->target; }
+    std::span<const Real> weight() const { return working_ ? working_->weight : data_->weight; }  // empty: all 1
     const Real* weight_or_null() const { return weight().empty() ? nullptr : weight().data(); }
 
     std::span<const Real> read(Team& team);
@@ -45,6 +46,13 @@ class Residuals {
 
     // Σ weight residual².
     double loss(Team& team);
+
+    // The scores of the interactions, in the caller's order.
+    void write_scores(Team& team, std::span<Real> out);
+
+    // Any loss, as solvers see it: near the present scores it is Σ weight curvature (residual − δ)² where they move by
+    // δ. Until the next call, target() is score + residual and weight() the product; both come in the caller's order.
+    void set_working(Team& team, std::span<const Real> residual, std::span<const Real> curvature);
 
     // Whether the residuals of codes can be kept in fixed point, which has no place for weights.
     bool fit_fixed_point() const { return weight().empty() && FixedPoint<Real>::fits(*data_); }
@@ -73,7 +81,12 @@ class Residuals {
   private:
     Residuals(std::shared_ptr<const TrainingSet<Real>> data, bool cross, std::shared_ptr<std::atomic<bool>> cancelled);
 
+    struct Working {
+        std::vector<Real> target, weight;
+    };
+
     std::shared_ptr<const TrainingSet<Real>> data_;
+    std::optional<Working> working_;  // none: the data's own, for squared error
     bool cross_;
     std::shared_ptr<std::atomic<bool>> cancelled_;  // shared with siblings
     std::vector<Real> reals_;
