@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.models._half import Rows
-from bitfm.retrieval._shelf import CHUNK, Excluded, Found, Items, Mask, Shelf, shaped
+from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, shaped
 
 __all__ = ["CodeShelf"]
 
@@ -18,32 +18,17 @@ __all__ = ["CodeShelf"]
 class CodeShelf(Shelf):
     """Items that are a code, a gain and a bias each."""
 
-    names = (
-        "codes",
-        "alive",
-        "position",
-        "bias",
-        "gain",
-        "chunk_bias",
-        "chunk_most",
-        "chunk_least",
-        "inverse_most",
-        "inverse_least",
-        "chunk_first",
-    )
+    names = tuple(name for name, _, _ in _core.CodeCatalogue.shapes(0, 1))
 
     @classmethod
     def of(cls, items: Items, user_length: float) -> Self:
         weight = user_length * float(np.sqrt(items.codes.shape[1] * 8)) / 2  # what a gain adds to a good score
-        arranged = _core.arrange_codes(items.codes, items.gains, items.biases, items.positions, weight)
-        arrays = dict(zip(cls.names, arranged, strict=True))
-        arrays["codes"] = arrays["codes"].reshape(-1, items.codes.shape[1], CHUNK)
+        arrays = _core.arrange_codes(items.codes, items.gains, items.biases, items.positions, weight)
         return cls(arrays, arrays["alive"])
 
     @cached_property
     def _catalogue(self) -> _core.CodeCatalogue:
-        arrays = {name: array for name, array in self.arrays.items() if name != "alive"}
-        return _core.CodeCatalogue(arrays["codes"].shape[1], **arrays | {"codes": arrays["codes"].reshape(-1)})
+        return _core.CodeCatalogue(dict(self.arrays))
 
     def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
         if rows.coded is None:

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
+from bitfm import _core
 from bitfm.errors import ModelFileError
 from bitfm.models._saving import INDEX_PREFIX
 from bitfm.retrieval._code_shelf import CodeShelf
 from bitfm.retrieval._row_code_shelf import RowCodeShelf
-from bitfm.retrieval._shelf import CHUNK, Shelf
+from bitfm.retrieval._shelf import Shelf
 from bitfm.retrieval._vector_shelf import VectorShelf
 from bitfm.retrieval.index import Index, RowCodeSettings
 
@@ -85,35 +85,30 @@ def _row_codes(values: list[Any]) -> RowCodeSettings:
 
 
 def _check_shapes(kind: str, number: int, arrays: Mapping[str, npt.NDArray[Any]], bits: int, row_bits: int) -> None:
-    chunks = arrays["alive"].size
-    rows = arrays["row_position"].size if kind == "rows" else 0
-    leading = arrays["turn"].size // bits if kind == "vectors" else 0
-    halved = chunks if kind == "vectors" and arrays["nibbles"].size else 0
-    shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
-        "codes": (np.uint8, (chunks, (row_bits if kind == "rows" else bits) // 8, CHUNK)),
-        "alive": (np.uint64, (chunks,)),
-        "position": (np.int32, (chunks * CHUNK,)),
-        "bias": (np.float32, (chunks * CHUNK,)),
-        "gain": (np.float32, (chunks * CHUNK,)),
-        "chunk_first": (np.int32, (chunks,)),
-        "values": (np.int8, (chunks * CHUNK * leading,)),
-        "start": (np.int16, (chunks * CHUNK,)),
-        "nibbles": (np.uint8, (halved * CHUNK * leading // 2,)),
-        "nibble_inverse_step": (np.float32, (halved,)),
-        "nibble_error": (np.float32, (halved,)),
-        "vectors": (np.float32, (chunks * CHUNK, bits)),
-        "turn": (np.float64, (bits, leading)),
-        "row_position": (np.int32, (rows,)),
-        "row_bias": (np.float32, (rows,)),
-        "row_vectors": (np.float32, (rows, bits)),
-        "basis": (np.float32, (bits, row_bits)),
-    }
-    for name, array in arrays.items():
-        dtype, shape = shapes.get(name, (np.float32, (chunks,)))
-        if array.dtype != dtype or array.shape != shape:
+    for name, dtype, shape in _shapes(kind, arrays, bits, row_bits):
+        array = arrays[name]
+        if array.dtype != dtype or array.shape != tuple(shape):
             raise ModelFileError(
-                f"has '{INDEX_PREFIX}{number}.{name}' as {array.dtype} {array.shape}, "
-                f"expected {np.dtype(dtype)} {shape}"
+                f"has '{INDEX_PREFIX}{number}.{name}' as {array.dtype} {array.shape}, expected {dtype} {tuple(shape)}"
             )
-    if kind == "vectors" and (leading < 2 or leading % 2 or leading > bits):
-        raise ModelFileError(f"has an index of {leading} leading dimensions, expected an even number up to {bits}")
+
+
+def _shapes(
+    kind: str, arrays: Mapping[str, npt.NDArray[Any]], bits: int, row_bits: int
+) -> list[tuple[str, str, list[int]]]:
+    chunks = arrays["alive"].size
+    if kind == "vectors":
+        leading = arrays["turn"].size // bits
+        if leading < 2 or leading % 2 or leading > bits:
+            raise ModelFileError(f"has an index of {leading} leading dimensions, expected an even number up to {bits}")
+        return _core.VectorCatalogue.shapes(chunks, bits, leading, chunks if arrays["nibbles"].size else 0)
+    if kind == "codes":
+        return _core.CodeCatalogue.shapes(chunks, bits // 8)
+    rows = arrays["row_position"].size
+    return [
+        *_core.CodeCatalogue.shapes(chunks, row_bits // 8),
+        ("row_position", "int32", [rows]),
+        ("row_bias", "float32", [rows]),
+        ("row_vectors", "float32", [rows, bits]),
+        ("basis", "float32", [bits, row_bits]),
+    ]

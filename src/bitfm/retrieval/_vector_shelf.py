@@ -14,7 +14,7 @@ from bitfm.retrieval._shelf import Excluded, Found, Items, Mask, Shelf, shaped
 
 __all__ = ["VectorShelf"]
 
-# From so many items on, a single query scans half bytes first, and every scan does without some dimensions:
+# From so many items on, a single query scans nibbles first, and every scan does without some dimensions:
 _LARGE = 100_000
 _MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 
@@ -22,38 +22,19 @@ _MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared l
 class VectorShelf(Shelf):
     """Items that are a vector and a bias each."""
 
-    names = (
-        "values",
-        "start",
-        "alive",
-        "position",
-        "bias",
-        "vectors",
-        "chunk_bias",
-        "inverse_step",
-        "length",
-        "error",
-        "rest",
-        "chunk_first",
-        "nibbles",
-        "nibble_inverse_step",
-        "nibble_error",
-        "turn",
-    )
+    names = tuple(name for name, _, _ in _core.VectorCatalogue.shapes(0, 2, 2, 0))
 
     @classmethod
     def of(cls, items: Items, user_length: float) -> Self:
         turn = _leading_directions(items.vectors)
         weight = user_length / 2  # what a unit of length adds to a good score
-        halve = len(items) >= _LARGE
-        arranged = _core.arrange_vectors(items.vectors, items.biases, items.positions, turn, weight, halve)
-        arrays = dict(zip(cls.names, (*arranged, turn), strict=True))
-        arrays["vectors"] = arrays["vectors"].reshape(-1, items.vectors.shape[1])
+        nibbles = len(items) >= _LARGE
+        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, turn, weight, nibbles)
         return cls(arrays, arrays["alive"])
 
     @cached_property
     def _catalogue(self) -> _core.VectorCatalogue:
-        return _core.VectorCatalogue(**{name: array for name, array in self.arrays.items() if name != "alive"})
+        return _core.VectorCatalogue(dict(self.arrays))
 
     def search(self, mask: Mask, rows: Rows, excluded: Excluded, n: int, n_threads: int) -> Found:
         found = self._catalogue.search(mask, rows.as_vectors(), rows.constants, *excluded, n, n_threads)

@@ -79,14 +79,25 @@ struct Unset : std::allocator<T> {
 template <class T>
 using UnsetVector = std::vector<T, Unset<T>>;
 
-// A NumPy array that owns the vector's numbers.
+// A NumPy array that owns the vector's numbers, in a row or of a shape.
 template <class T, class Allocator>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T, Allocator>&& values) {
+std::pair<T*, nb::capsule> own_numbers(std::vector<T, Allocator>&& values) {
     using Vector = std::vector<T, Allocator>;
     auto kept = std::make_unique<Vector>(std::move(values));
     nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<Vector*>(p); });
-    Vector* owned = kept.release();
-    return {owned->data(), {owned->size()}, owner};
+    return {kept.release()->data(), owner};
+}
+template <class T, class Allocator>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> own_array(std::vector<T, Allocator>&& values) {
+    const size_t size = values.size();
+    const auto [numbers, owner] = own_numbers(std::move(values));
+    return {numbers, {size}, owner};
+}
+template <class T, class Allocator>
+nb::ndarray<nb::numpy, T> own_array(std::vector<T, Allocator>&& values, const std::vector<int64_t>& shape) {
+    const std::vector<size_t> extents(shape.begin(), shape.end());
+    const auto [numbers, owner] = own_numbers(std::move(values));
+    return {numbers, extents.size(), extents.data(), owner};
 }
 
 void bind_anchor(nb::module_& m);

@@ -1,5 +1,4 @@
 // Catalogues of codes and of vectors, and the search for the best of their items.
-#include "base/large_pages.hpp"
 #include "bind/bind.hpp"
 #include "topn/code_catalogue.hpp"
 #include "topn/code_paths.hpp"
@@ -12,95 +11,125 @@ namespace bitfm {
 
 namespace {
 
-using Bytes = Array1<const uint8_t>;
 using Words = Array1<const uint64_t>;
 using Reals = Array1<const float>;
 using Wholes = Array1<const int32_t>;
 
-template <class Items>
-Items with_alive(Items items, const Words& alive) {
-    items.alive = span_of(alive);
-    items.check();
-    return items;
+template <class T>
+constexpr const char* kTypeName = nullptr;
+template <>
+constexpr const char* kTypeName<uint8_t> = "uint8";
+template <>
+constexpr const char* kTypeName<int8_t> = "int8";
+template <>
+constexpr const char* kTypeName<int16_t> = "int16";
+template <>
+constexpr const char* kTypeName<int32_t> = "int32";
+template <>
+constexpr const char* kTypeName<uint64_t> = "uint64";
+template <>
+constexpr const char* kTypeName<float> = "float32";
+template <>
+constexpr const char* kTypeName<double> = "float64";
+
+using ArraysByName = nb::typed<nb::dict, nb::str, nb::any>;
+
+int64_t extent(const nb::dict& arrays, const char* name, size_t axis) {
+    nb::ndarray<nb::ro> array;
+    const bool there = arrays.contains(name) && nb::try_cast(arrays[name], array, false) && axis < array.ndim();
+    return there ? static_cast<int64_t>(array.shape(axis)) : 0;
+}
+int int_extent(const nb::dict& arrays, const char* name, size_t axis) {
+    return static_cast<int>(std::min<int64_t>(extent(arrays, name, axis), INT32_MAX));
 }
 
-// These keep the arrays alive that a catalogue borrows.
-class BoundCodeCatalogue {
+// The sizes that a catalogue's arrays have if they fit together.
+void take_sizes(const nb::dict& arrays, CodeSizes& sizes) {
+    sizes = {extent(arrays, "alive", 0), int_extent(arrays, "codes", 1)};
+}
+void take_sizes(const nb::dict& arrays, VectorSizes& sizes) {
+    sizes = {.chunks = extent(arrays, "alive", 0),
+             .dimensions = int_extent(arrays, "turn", 0),
+             .leading = int_extent(arrays, "turn", 1)};
+    if (extent(arrays, "nibbles", 0)) sizes.nibble_chunks = sizes.chunks;
+}
+
+// str(object) of Python.
+std::string text_of(nb::handle object) {
+    return nb::str(object).c_str();
+}
+std::string text_of_shape(const Shape& shape) {
+    const nb::object extents = nb::cast(shape);
+    return text_of(nb::tuple(nb::handle(extents)));
+}
+std::string text_of_array(nb::handle object) {
+    if (!nb::hasattr(object, "dtype") || !nb::hasattr(object, "shape")) return text_of(object.type());
+    const nb::object dtype = object.attr("dtype"), shape = object.attr("shape");
+    return text_of(dtype) + " " + text_of(shape);
+}
+
+// A catalogue over arrays of Python's, each found by its name, which stay alive as long as it does.
+template <class Catalogue>
+class BoundCatalogue {
   public:
-    BoundCodeCatalogue(int bytes, Bytes codes, Wholes position, Reals bias, Reals gain, Reals chunk_bias,
-                       Reals chunk_most, Reals chunk_least, Reals inverse_most, Reals inverse_least, Wholes chunk_first)
-        : codes_(codes),
-          wholes_{position, chunk_first},
-          reals_{bias, gain, chunk_bias, chunk_most, chunk_least, inverse_most, inverse_least} {
-        catalogue_ = {bytes,
-                      span_of(codes_),
-                      {},
-                      span_of(wholes_[0]),
-                      span_of(reals_[0]),
-                      span_of(reals_[1]),
-                      span_of(reals_[2]),
-                      span_of(reals_[3]),
-                      span_of(reals_[4]),
-                      span_of(reals_[5]),
-                      span_of(reals_[6]),
-                      span_of(wholes_[1])};
+    explicit BoundCatalogue(const ArraysByName& arrays) {
+        take_sizes(arrays, catalogue_);
+        catalogue_.check();
+        size_t n = 0;
+        Catalogue::each(catalogue_, catalogue_, [&](const char* name, auto& to, const Shape& shape) {
+            using T = std::remove_cvref_t<decltype(to[0])>;
+            require(arrays.contains(name), std::string("catalogue: the array '") + name + "' is missing");
+            nb::ndarray<const T, nb::c_contig, nb::device::cpu> array;
+            const nb::object given = arrays[name];
+            bool fits = nb::try_cast(given, array, false) && array.ndim() == shape.size();
+            for (size_t axis = 0; fits && axis < shape.size(); ++axis)
+                fits = static_cast<int64_t>(array.shape(axis)) == shape[axis];
+            if (!fits)
+                throw BadInput(std::string("catalogue: '") + name + "' is " + text_of_array(given) + ", expected " +
+                               kTypeName<T> + " " + text_of_shape(shape) +
+                               " in C order; give the arrays as they were arranged");
+            to = span_of(array);
+            kept_.push_back(given);
+            ++n;
+        });
+        require(arrays.size() == n, "catalogue: got " + std::to_string(arrays.size()) + " arrays, expected " +
+                                        std::to_string(n) + "; leave out those that shapes() does not name");
     }
 
-    CodeCatalogue with(const Words& alive) const { return with_alive(catalogue_, alive); }
-
-  private:
-    CodeCatalogue catalogue_;
-    Bytes codes_;
-    std::vector<Wholes> wholes_;
-    std::vector<Reals> reals_;
-};
-
-class BoundVectorCatalogue {
-  public:
-    BoundVectorCatalogue(Array2<const double> turn, Array1<const int8_t> values, Array1<const int16_t> start,
-                         Wholes position, Reals bias, Array2<const float> vectors, Reals chunk_bias, Reals inverse_step,
-                         Reals length, Reals error, Reals rest, Wholes chunk_first, Bytes nibbles,
-                         Reals nibble_inverse_step, Reals nibble_error)
-        : turn_(turn),
-          vectors_(vectors),
-          values_(values),
-          start_(start),
-          nibbles_(nibbles),
-          wholes_{position, chunk_first},
-          reals_{bias, chunk_bias, inverse_step, length, error, rest, nibble_inverse_step, nibble_error} {
-        require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
-                "catalogue: the basis must have a row for each dimension of the vectors");
-        catalogue_ = {static_cast<int>(vectors.shape(1)),
-                      span_of(turn_),
-                      span_of(values_),
-                      span_of(start_),
-                      {},
-                      span_of(wholes_[0]),
-                      span_of(reals_[0]),
-                      span_of(vectors_),
-                      span_of(reals_[1]),
-                      span_of(reals_[2]),
-                      span_of(reals_[3]),
-                      span_of(reals_[4]),
-                      span_of(reals_[5]),
-                      span_of(wholes_[1]),
-                      span_of(nibbles_),
-                      span_of(reals_[6]),
-                      span_of(reals_[7])};
+    Catalogue with(const Words& alive) const {
+        require(static_cast<int64_t>(alive.size()) == catalogue_.chunks, "alive has " + std::to_string(alive.size()) +
+                                                                             " words, expected one per chunk, " +
+                                                                             std::to_string(catalogue_.chunks));
+        Catalogue out = catalogue_;
+        out.alive = span_of(alive);
+        return out;
     }
 
-    VectorCatalogue with(const Words& alive) const { return with_alive(catalogue_, alive); }
+    // (name, dtype, shape) of each array of a catalogue of these sizes.
+    static auto shapes(const typename Catalogue::Sizes& sizes) {
+        sizes.check();
+        std::vector<std::tuple<std::string, std::string, Shape>> out;
+        Catalogue any;
+        Catalogue::each(any, sizes, [&](const char* name, auto& array, const Shape& shape) {
+            out.emplace_back(name, kTypeName<std::remove_cvref_t<decltype(array[0])>>, shape);
+        });
+        return out;
+    }
 
   private:
-    VectorCatalogue catalogue_;
-    Array2<const double> turn_;
-    Array2<const float> vectors_;
-    Array1<const int8_t> values_;
-    Array1<const int16_t> start_;
-    Bytes nibbles_;
-    std::vector<Wholes> wholes_;
-    std::vector<Reals> reals_;
+    Catalogue catalogue_;
+    std::vector<nb::object> kept_;
 };
+
+// What was arranged, by name.
+template <class Catalogue, class Arrays>
+ArraysByName by_name(Arrays&& arrays, const typename Catalogue::Sizes& sizes) {
+    nb::dict out;
+    Catalogue::each(arrays, sizes, [&](const char* name, auto& array, const Shape& shape) {
+        out[name] = own_array(std::move(array), shape);
+    });
+    return nb::borrow<ArraysByName>(out);
+}
 
 template <class Path>
 auto find_best(const typename Path::Items& catalogue, const typename Path::Queries& queries,
@@ -108,7 +137,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
                int n_threads) {
     require(start.has_value() == excluded.has_value(), "give starts and positions of what to exclude, or neither");
     require(!start || start->size() > 0, "exclude: starts must have one entry a query and one more");
-    require(n >= 0 && n <= catalogue.n_chunks() * kChunkItems, "n must be from 0 up to the number of places");
+    require(n >= 0 && n <= catalogue.places(), "n must be from 0 up to the number of places");
     const size_t size = queries.constants.size() * static_cast<size_t>(n);
     UnsetVector<int64_t> position(size);
     UnsetVector<float> score(size);
@@ -120,56 +149,29 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
     return std::pair(own_array(std::move(position)), own_array(std::move(score)));
 }
 
-nb::typed<nb::tuple, nb::any, nb::ellipsis> arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases,
-                                                          Wholes positions, double weight) {
-    const int bytes = static_cast<int>(codes.shape(1));
-    const size_t chunks = (gains.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
-    LargeVector<uint8_t> new_codes(places * codes.shape(1));
-    std::vector<uint64_t> alive(chunks);
-    std::vector<int32_t> position(places), chunk_first(chunks);
-    std::vector<float> bias(places), gain(places);
-    std::vector<float> chunk_bias(chunks), chunk_most(chunks), chunk_least(chunks), inverse_most(chunks),
-        inverse_least(chunks);
+auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Wholes positions, double weight) {
+    CodeArrays<Owned> arrays;
     {
         nb::gil_scoped_release release;
-        arrange(span_of(codes), span_of(gains), span_of(biases), span_of(positions), weight,
-                {bytes, new_codes, alive, position, bias, gain, chunk_bias, chunk_most, chunk_least, inverse_most,
-                 inverse_least, chunk_first});
+        arrays = arrange(matrix_of(codes), span_of(gains), span_of(biases), span_of(positions), weight);
     }
-    return nb::make_tuple(own_array(std::move(new_codes)), own_array(std::move(alive)), own_array(std::move(position)),
-                          own_array(std::move(bias)), own_array(std::move(gain)), own_array(std::move(chunk_bias)),
-                          own_array(std::move(chunk_most)), own_array(std::move(chunk_least)),
-                          own_array(std::move(inverse_most)), own_array(std::move(inverse_least)),
-                          own_array(std::move(chunk_first)));
+    const CodeSizes sizes{static_cast<int64_t>(arrays.alive.size()), static_cast<int>(codes.shape(1))};
+    return by_name<CodeCatalogue>(std::move(arrays), sizes);
 }
 
-nb::typed<nb::tuple, nb::any, nb::ellipsis> arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions,
-                                                            Array2<const double> turn, double weight, bool halve) {
-    require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
-            "catalogue: the basis must have a row for each dimension of the vectors");
-    const size_t chunks = (biases.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
-    LargeVector<int8_t> values(places * turn.shape(1));
-    LargeVector<uint8_t> nibbles(halve ? values.size() / 2 : 0);
-    std::vector<float> nibble_inverse_step(halve ? chunks : 0), nibble_error(halve ? chunks : 0);
-    std::vector<int16_t> start(places);
-    std::vector<uint64_t> alive(chunks);
-    std::vector<int32_t> position(places), chunk_first(chunks);
-    std::vector<float> bias(places);
-    LargeVector<float> new_vectors(places * vectors.shape(1));
-    std::vector<float> chunk_bias(chunks), inverse_step(chunks), length(chunks), error(chunks), rest(chunks);
+auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions, Array2<const double> turn,
+                     double weight, bool nibbles) {
+    VectorArrays<Owned> arrays;
     {
         nb::gil_scoped_release release;
-        arrange(
-            span_of(vectors), span_of(biases), span_of(positions), weight,
-            {static_cast<int>(vectors.shape(1)), span_of(turn), values, start, alive, position, bias, new_vectors,
-             chunk_bias, inverse_step, length, error, rest, chunk_first, nibbles, nibble_inverse_step, nibble_error});
+        arrays = arrange(matrix_of(vectors), span_of(biases), span_of(positions), matrix_of(turn), weight, nibbles);
     }
-    return nb::make_tuple(own_array(std::move(values)), own_array(std::move(start)), own_array(std::move(alive)),
-                          own_array(std::move(position)), own_array(std::move(bias)), own_array(std::move(new_vectors)),
-                          own_array(std::move(chunk_bias)), own_array(std::move(inverse_step)),
-                          own_array(std::move(length)), own_array(std::move(error)), own_array(std::move(rest)),
-                          own_array(std::move(chunk_first)), own_array(std::move(nibbles)),
-                          own_array(std::move(nibble_inverse_step)), own_array(std::move(nibble_error)));
+    const auto chunks = static_cast<int64_t>(arrays.alive.size());
+    const VectorSizes sizes{.chunks = chunks,
+                            .dimensions = static_cast<int>(vectors.shape(1)),
+                            .leading = static_cast<int>(turn.shape(1)),
+                            .nibble_chunks = nibbles ? chunks : 0};
+    return by_name<VectorCatalogue>(std::move(arrays), sizes);
 }
 
 }  // namespace
@@ -177,15 +179,14 @@ nb::typed<nb::tuple, nb::any, nb::ellipsis> arrange_vectors(Array2<const float> 
 void bind_topn(nb::module_& m) {
     m.def("arrange_codes", &arrange_codes, nb::arg("codes").noconvert(), nb::arg("gains").noconvert(),
           nb::arg("biases").noconvert(), nb::arg("positions").noconvert(), nb::arg("weight"));
-    nb::class_<BoundCodeCatalogue>(m, "CodeCatalogue")
-        .def(nb::init<int, Bytes, Wholes, Reals, Reals, Reals, Reals, Reals, Reals, Reals, Wholes>(), nb::arg("bytes"),
-             nb::arg("codes").noconvert(), nb::arg("position").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("gain").noconvert(), nb::arg("chunk_bias").noconvert(), nb::arg("chunk_most").noconvert(),
-             nb::arg("chunk_least").noconvert(), nb::arg("inverse_most").noconvert(),
-             nb::arg("inverse_least").noconvert(), nb::arg("chunk_first").noconvert())
+    nb::class_<BoundCatalogue<CodeCatalogue>>(m, "CodeCatalogue")
+        .def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
+        .def_static(
+            "shapes", [](int64_t chunks, int bytes) { return BoundCatalogue<CodeCatalogue>::shapes({chunks, bytes}); },
+            nb::arg("chunks"), nb::arg("bytes"))
         .def(
             "search_codes",
-            [](const BoundCodeCatalogue& self, Words alive, Array2<const uint8_t> codes, Reals gains,
+            [](const BoundCatalogue<CodeCatalogue>& self, Words alive, Array2<const uint8_t> codes, Reals gains,
                Array1<const double> constants, std::optional<Array1<const int64_t>> start,
                std::optional<Wholes> excluded, int64_t n, int n_threads) {
                 const CodeQueries queries{span_of(codes), span_of(gains), span_of(constants)};
@@ -196,8 +197,9 @@ void bind_topn(nb::module_& m) {
             nb::arg("excluded").noconvert().none(), nb::arg("n"), nb::arg("n_threads"))
         .def(
             "search_vectors",
-            [](const BoundCodeCatalogue& self, Words alive, Array2<const float> vectors, Array1<const double> constants,
-               std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded, int64_t n, int n_threads) {
+            [](const BoundCatalogue<CodeCatalogue>& self, Words alive, Array2<const float> vectors,
+               Array1<const double> constants, std::optional<Array1<const int64_t>> start,
+               std::optional<Wholes> excluded, int64_t n, int n_threads) {
                 const RealQueries queries{span_of(vectors), span_of(constants)};
                 return find_best<CodeByVector>(self.with(alive), queries, start, excluded, n, n_threads);
             },
@@ -205,19 +207,18 @@ void bind_topn(nb::module_& m) {
             nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(), nb::arg("n"),
             nb::arg("n_threads"));
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
-          nb::arg("positions").noconvert(), nb::arg("turn").noconvert(), nb::arg("weight"), nb::arg("halve"));
-    nb::class_<BoundVectorCatalogue>(m, "VectorCatalogue")
-        .def(nb::init<Array2<const double>, Array1<const int8_t>, Array1<const int16_t>, Wholes, Reals,
-                      Array2<const float>, Reals, Reals, Reals, Reals, Reals, Wholes, Bytes, Reals, Reals>(),
-             nb::arg("turn").noconvert(), nb::arg("values").noconvert(), nb::arg("start").noconvert(),
-             nb::arg("position").noconvert(), nb::arg("bias").noconvert(), nb::arg("vectors").noconvert(),
-             nb::arg("chunk_bias").noconvert(), nb::arg("inverse_step").noconvert(), nb::arg("length").noconvert(),
-             nb::arg("error").noconvert(), nb::arg("rest").noconvert(), nb::arg("chunk_first").noconvert(),
-             nb::arg("nibbles").noconvert(), nb::arg("nibble_inverse_step").noconvert(),
-             nb::arg("nibble_error").noconvert())
+          nb::arg("positions").noconvert(), nb::arg("turn").noconvert(), nb::arg("weight"), nb::arg("nibbles"));
+    nb::class_<BoundCatalogue<VectorCatalogue>>(m, "VectorCatalogue")
+        .def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
+        .def_static(
+            "shapes",
+            [](int64_t chunks, int dimensions, int leading, int64_t nibble_chunks) {
+                return BoundCatalogue<VectorCatalogue>::shapes({chunks, dimensions, leading, nibble_chunks});
+            },
+            nb::arg("chunks"), nb::arg("dimensions"), nb::arg("leading"), nb::arg("nibble_chunks"))
         .def(
             "search",
-            [](const BoundVectorCatalogue& self, Words alive, Array2<const float> vectors,
+            [](const BoundCatalogue<VectorCatalogue>& self, Words alive, Array2<const float> vectors,
                Array1<const double> constants, std::optional<Array1<const int64_t>> start,
                std::optional<Wholes> excluded, int64_t n, int n_threads) {
                 const RealQueries queries{span_of(vectors), span_of(constants)};

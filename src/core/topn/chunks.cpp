@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <string>
 
 #include "base/error.hpp"
 #include "kernels/kernels.hpp"
@@ -57,11 +56,6 @@ class Halving {
 };
 
 }  // namespace
-
-void require_size(const char* name, size_t size, size_t wanted) {
-    require(size == wanted, std::string("catalogue: ") + name + " has " + std::to_string(size) + " entries, expected " +
-                                std::to_string(wanted));
-}
 
 std::vector<Chunk> make_chunks(std::span<const float> biases, std::span<const float> reaches,
                                std::span<const int32_t> positions, double weight) {

@@ -20,9 +20,6 @@ struct Chunk {
 std::vector<Chunk> make_chunks(std::span<const float> biases, std::span<const float> reaches,
                                std::span<const int32_t> positions, double weight);
 
-// Refuse an array of a catalogue whose size does not fit the others.
-void require_size(const char* name, size_t size, size_t wanted);
-
 // The word of a chunk that has so many items.
 inline uint64_t first_bits(size_t n) {
     return n >= 64 ? ~uint64_t(0) : (uint64_t(1) << n) - 1;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "base/error.hpp"
+#include "codes/bits.hpp"
 #include "topn/chunks.hpp"
 
 namespace bitfm {
@@ -26,45 +26,30 @@ float inverse_of_least(float gain) {
 
 }  // namespace
 
-template <class Byte, class Word, class Real, class Whole>
-void CodeCatalogueArrays<Byte, Word, Real, Whole>::check() const {
-    const auto chunks = alive.size();
-    require(bytes >= 1 && bytes <= kMostBits / 8, "catalogue: codes must have 1 to 64 bytes");
-    require(chunks < (size_t(1) << 25), "catalogue: at most 2^31 items");
-    require_size("codes", codes.size(), chunks * kChunkItems * static_cast<size_t>(bytes));
-    require_size("position", position.size(), chunks * kChunkItems);
-    require_size("bias", bias.size(), chunks * kChunkItems);
-    require_size("gain", gain.size(), chunks * kChunkItems);
-    require_size("chunk_bias", chunk_bias.size(), chunks);
-    require_size("chunk_most", chunk_most.size(), chunks);
-    require_size("chunk_least", chunk_least.size(), chunks);
-    require_size("inverse_most", inverse_most.size(), chunks);
-    require_size("inverse_least", inverse_least.size(), chunks);
-    require_size("chunk_first", chunk_first.size(), chunks);
+void CodeSizes::check() const {
+    bits_of_bytes(static_cast<size_t>(std::max(bytes, 0)));
+    require(chunks < 1 << 25, "catalogue: at most 2^31 items");
 }
-template struct CodeCatalogueArrays<const uint8_t, const uint64_t, const float, const int32_t>;
-template struct CodeCatalogueArrays<uint8_t, uint64_t, float, int32_t>;
 
-void arrange(std::span<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,
-             std::span<const int32_t> positions, double weight, const NewCodeCatalogue& out) {
-    out.check();
-    const auto bytes = static_cast<size_t>(out.bytes);
-    require(codes.size() == biases.size() * bytes, "one code an item is needed");
+CodeArrays<Owned> arrange(Matrix<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,
+                          std::span<const int32_t> positions, double weight) {
+    require(codes.rows == static_cast<int64_t>(biases.size()), "one code per item is needed");
     require(std::all_of(gains.begin(), gains.end(), [](float g) { return std::isfinite(g); }), "gains must be finite");
     const std::vector<Chunk> chunks = make_chunks(biases, gains, positions, weight);
-    require(out.alive.size() == chunks.size(), "catalogue: room for " + std::to_string(out.alive.size()) +
-                                                   " chunks, expected " + std::to_string(chunks.size()));
-    std::fill(out.codes.begin(), out.codes.end(), uint8_t(0));
+    const CodeSizes sizes{static_cast<int64_t>(chunks.size()), bits_of_bytes(static_cast<size_t>(codes.columns)) / 8};
+    sizes.check();
+    const auto bytes = static_cast<size_t>(sizes.bytes);
+    CodeArrays<Owned> out;
+    CodeCatalogue::each(out, sizes, [](const char*, auto& array, const Shape& shape) { array.resize(size_of(shape)); });
     std::fill(out.position.begin(), out.position.end(), -1);
-    std::fill(out.bias.begin(), out.bias.end(), 0.0f);
-    std::fill(out.gain.begin(), out.gain.end(), 0.0f);
     for (size_t c = 0; c < chunks.size(); ++c) {
         const Chunk& chunk = chunks[c];
         float most = 0, least = kInfinity;
         for (size_t i = 0; i < chunk.items.size(); ++i) {
             const auto item = static_cast<size_t>(chunk.items[i]);
             const size_t place = c * kChunkItems + i;
-            for (size_t j = 0; j < bytes; ++j) out.codes[(c * bytes + j) * kChunkItems + i] = codes[item * bytes + j];
+            for (size_t j = 0; j < bytes; ++j)
+                out.codes[(c * bytes + j) * kChunkItems + i] = codes.row(chunk.items[i])[j];
             out.position[place] = positions[item];
             out.bias[place] = biases[item];
             out.gain[place] = gains[item];
@@ -79,6 +64,7 @@ void arrange(std::span<const uint8_t> codes, std::span<const float> gains, std::
         out.inverse_least[c] = inverse_of_least(least);
         out.chunk_first[c] = chunk.first;
     }
+    return out;
 }
 
 }  // namespace bitfm

@@ -1,39 +1,56 @@
 // A catalogue of items that are codes: how it is laid out for a scan.
-//
-// The arrays are the caller's, and may lie in a file: nothing in them is believed but their sizes, which are checked.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include "kernels/kernels.hpp"
+#include "base/matrix.hpp"
+#include "kernels/scan_kernels.hpp"
+#include "topn/arrays.hpp"
 
 namespace bitfm {
 
-template <class Byte, class Word, class Real, class Whole>
-struct CodeCatalogueArrays {
-    int bytes;  // of a code
-    std::span<Byte> codes;
-    std::span<Word> alive;
-    std::span<Whole> position;  // of the item in a place; -1: none
-    std::span<Real> bias, gain;
-    // Of a chunk: the largest bias, the largest and the smallest gain, one over these (rounded so as to promise too
-    // much rather than too little), and the lowest position.
-    std::span<Real> chunk_bias, chunk_most, chunk_least, inverse_most, inverse_least;
-    std::span<Whole> chunk_first;
+struct CodeSizes {
+    int64_t chunks = 0;
+    int bytes = 0;  // of a code
 
-    int64_t n_chunks() const { return static_cast<int64_t>(alive.size()); }
-    int64_t chunk_bytes() const { return bytes * kChunkItems; }  // that a scan reads
-    int64_t width() const { return bytes * 8; }
-    void check() const;  // that the sizes fit each other
+    int64_t places() const { return chunks * kChunkItems; }
+    void check() const;
 };
-using CodeCatalogue = CodeCatalogueArrays<const uint8_t, const uint64_t, const float, const int32_t>;
-using NewCodeCatalogue = CodeCatalogueArrays<uint8_t, uint64_t, float, int32_t>;
 
-// Fill a catalogue, whose arrays have room for all items. `codes` has a row an item; `weight` is what a unit of gain
-// counts against a unit of bias when items are put together.
-void arrange(std::span<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,
-             std::span<const int32_t> positions, double weight, const NewCodeCatalogue& out);
+// A place is where an item of a chunk is. Of a chunk there are the largest bias, the largest and the smallest gain, one
+// over these (rounded so as to promise too much rather than too little), and the lowest position.
+#define BITFM_CODE_ARRAYS(X)                                                \
+    X(codes, uint8_t, s.chunks, s.bytes, kChunkItems)                       \
+    X(alive, uint64_t, s.chunks)                                            \
+    X(position, int32_t, s.places()) /* of the item in a place; -1: none */ \
+    X(bias, float, s.places())                                              \
+    X(gain, float, s.places())                                              \
+    X(chunk_bias, float, s.chunks)                                          \
+    X(chunk_most, float, s.chunks)                                          \
+    X(chunk_least, float, s.chunks)                                         \
+    X(inverse_most, float, s.chunks)                                        \
+    X(inverse_least, float, s.chunks)                                       \
+    X(chunk_first, int32_t, s.chunks)
+
+template <template <class> class Array>
+struct CodeArrays {
+    BITFM_CODE_ARRAYS(BITFM_MEMBER)
+};
+
+struct CodeCatalogue : CodeSizes, CodeArrays<Borrowed> {
+    using Sizes = CodeSizes;
+
+    // visit(name, array, shape) for each of the arrays.
+    template <class Arrays, class Visit>
+    static void each(Arrays& arrays, const CodeSizes& s, Visit&& visit){BITFM_CODE_ARRAYS(BITFM_VISIT)}
+
+    int64_t chunk_bytes() const {
+        return bytes * kChunkItems;
+    }  // that a scan reads
+    int64_t width() const { return bytes * 8; }
+};
+
+// Lay items out. `codes` has a row per item; `weight` is what a unit of gain counts against a unit of bias when items
+// are put together.
+CodeArrays<Owned> arrange(Matrix<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,
+                          std::span<const int32_t> positions, double weight);
 
 }  // namespace bitfm

@@ -101,14 +101,13 @@ void search(Team& team, const typename Path::Items& items, const typename Path::
             const Exclusions& excluded, const Found& found) {
     constexpr int64_t kShardChunks = 4096, kManyFound = 100000, kMostTiles = 8, kBlockBytes = 1 << 18;
     const auto n_queries = static_cast<int64_t>(queries.constants.size());
-    items.check();
     queries.check(items.width());
     excluded.check(n_queries);
     found.check(n_queries);
     if (found.n == 0 || n_queries == 0) return;
 
     const int64_t width = found.n <= kManyFound ? kTile : 1;  // each query of a tile keeps what it has found
-    const int64_t n_tiles = (n_queries + width - 1) / width, n_chunks = items.n_chunks();
+    const int64_t n_tiles = (n_queries + width - 1) / width, n_chunks = items.chunks;
     const int64_t n_shards = std::clamp<int64_t>(n_tiles < team.size() ? n_chunks / kShardChunks : 1, 1, team.size());
     const int64_t block = std::max<int64_t>(kBlockBytes / items.chunk_bytes(), 1);
     const int64_t together = n_chunks <= block ? 1 : std::clamp<int64_t>(n_tiles / team.size(), 1, kMostTiles);

@@ -30,34 +30,15 @@ float bound(double x) {
 
 }  // namespace
 
-template <class Byte, class Whole8, class Whole16, class Word, class Whole, class Real>
-void VectorCatalogueArrays<Byte, Whole8, Whole16, Word, Whole, Real>::check() const {
-    const auto chunks = alive.size();
-    require(dimensions >= 1 && dimensions <= kMostDimensions,
-            "catalogue: vectors must have 1 to " + std::to_string(kMostDimensions) + " dimensions");
-    require(turn.size() % static_cast<size_t>(dimensions) == 0 && leading() >= 2 && leading() % 2 == 0 &&
-                leading() <= dimensions + 1,
-            "catalogue: the leading dimensions must be an even number, at most one more than all");
-    require(chunks < (size_t(1) << 25), "catalogue: at most 2^31 items");
-    require_size("values", values.size(), chunks * kChunkItems * static_cast<size_t>(leading()));
-    require_size("start", start.size(), chunks * kChunkItems);
-    require_size("position", position.size(), chunks * kChunkItems);
-    require_size("bias", bias.size(), chunks * kChunkItems);
-    require_size("vectors", vectors.size(), chunks * kChunkItems * static_cast<size_t>(dimensions));
-    require_size("chunk_bias", chunk_bias.size(), chunks);
-    require_size("inverse_step", inverse_step.size(), chunks);
-    require_size("length", length.size(), chunks);
-    require_size("error", error.size(), chunks);
-    require_size("rest", rest.size(), chunks);
-    require_size("chunk_first", chunk_first.size(), chunks);
-    const size_t nibble_chunks = nibbles.empty() ? 0 : chunks;
-    require_size("nibbles", nibbles.size(), nibble_chunks * kChunkItems * static_cast<size_t>(leading()) / 2);
-    require_size("nibble_inverse_step", nibble_inverse_step.size(), nibble_chunks);
-    require_size("nibble_error", nibble_error.size(), nibble_chunks);
+void VectorSizes::check() const {
+    require(dimensions >= 1 && dimensions <= kMostDimensions, "catalogue: vectors must have 1 to " +
+                                                                  std::to_string(kMostDimensions) +
+                                                                  " dimensions, got " + std::to_string(dimensions));
+    require(leading >= 2 && leading % 2 == 0 && leading <= dimensions + 1,
+            "catalogue: the leading dimensions must be an even number, at most one more than all, got " +
+                std::to_string(leading));
+    require(chunks < 1 << 25, "catalogue: at most 2^31 items");
 }
-template struct VectorCatalogueArrays<const uint8_t, const int8_t, const int16_t, const uint64_t, const int32_t,
-                                      const float>;
-template struct VectorCatalogueArrays<uint8_t, int8_t, int16_t, uint64_t, int32_t, float>;
 
 double turn_vector(std::span<const double> turn, std::span<const float> vector, std::span<double> out) {
     std::fill(out.begin(), out.end(), 0.0);
@@ -104,30 +85,35 @@ NibbleStep nibble_step(std::span<const double> turned, size_t lead, std::span<co
 
 }  // namespace
 
-void arrange(std::span<const float> vectors, std::span<const float> biases, std::span<const int32_t> positions,
-             double weight, const NewVectorCatalogue& out) {
-    out.check();
-    const auto width = static_cast<size_t>(out.dimensions), lead = static_cast<size_t>(out.leading());
+VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> biases,
+                            std::span<const int32_t> positions, Matrix<const double> turn, double weight,
+                            bool with_nibbles) {
     const size_t n = biases.size();
-    require(vectors.size() == n * width, "one vector an item is needed");
-    require(std::all_of(vectors.begin(), vectors.end(), [](float x) { return std::isfinite(x); }),
+    require(vectors.columns <= kMostDimensions && turn.rows == vectors.columns && turn.columns <= kMostDimensions,
+            "catalogue: the basis must have a row for each dimension of the vectors");
+    require(vectors.rows == static_cast<int64_t>(n), "one vector per item is needed");
+    const auto all = vectors.all();
+    require(std::all_of(all.begin(), all.end(), [](float x) { return std::isfinite(x); }),
             "vectors must be finite numbers");
+    VectorSizes sizes{.dimensions = static_cast<int>(vectors.columns), .leading = static_cast<int>(turn.columns)};
+    sizes.check();
+    const auto width = static_cast<size_t>(sizes.dimensions), lead = static_cast<size_t>(sizes.leading);
     std::vector<double> turned(n * lead), rests(n);
     std::vector<float> lengths(n);
     for (size_t i = 0; i < n; ++i) {
         const std::span to = std::span(turned).subspan(i * lead, lead);
-        rests[i] = turn_vector(out.turn, vectors.subspan(i * width, width), to);
+        rests[i] = turn_vector(turn.all(), all.subspan(i * width, width), to);
         lengths[i] = bound(std::hypot(length_of(to), rests[i]));
     }
     const std::vector<Chunk> chunks = make_chunks(biases, lengths, positions, weight);
-    require(out.alive.size() == chunks.size(), "catalogue: room for " + std::to_string(out.alive.size()) +
-                                                   " chunks, expected " + std::to_string(chunks.size()));
-    std::fill(out.values.begin(), out.values.end(), int8_t(0));
-    std::fill(out.nibbles.begin(), out.nibbles.end(), uint8_t(0));
-    std::fill(out.start.begin(), out.start.end(), int16_t(0));
+    sizes.chunks = static_cast<int64_t>(chunks.size());
+    sizes.nibble_chunks = with_nibbles ? sizes.chunks : 0;
+    sizes.check();
+    VectorArrays<Owned> out;
+    VectorCatalogue::each(out, sizes,
+                          [](const char*, auto& array, const Shape& shape) { array.resize(size_of(shape)); });
     std::fill(out.position.begin(), out.position.end(), -1);
-    std::fill(out.bias.begin(), out.bias.end(), 0.0f);
-    std::fill(out.vectors.begin(), out.vectors.end(), 0.0f);
+    std::copy_n(turn.data, out.turn.size(), out.turn.data());
     for (size_t c = 0; c < chunks.size(); ++c) {
         const Chunk& chunk = chunks[c];
         double longest = 0, largest = 0, rest = 0, lost = 0;
@@ -156,9 +142,9 @@ void arrange(std::span<const float> vectors, std::span<const float> biases, std:
             out.start[place] = static_cast<int16_t>(-kOffset * sum);
             out.position[place] = positions[item];
             out.bias[place] = biases[item];
-            std::copy_n(vectors.data() + item * width, width, out.vectors.data() + place * width);
+            std::copy_n(vectors.row(chunk.items[i]), width, out.vectors.data() + place * width);
         }
-        if (!out.nibbles.empty()) {
+        if (with_nibbles) {
             const NibbleStep nibble = nibble_step(turned, lead, chunk.items, largest, longest_step);
             for (size_t i = 0; i < chunk.items.size(); ++i)
                 for (size_t t = 0; t < lead; ++t) {
@@ -178,6 +164,7 @@ void arrange(std::span<const float> vectors, std::span<const float> biases, std:
         out.rest[c] = bound(rest);
         out.chunk_first[c] = chunk.first;
     }
+    return out;
 }
 
 }  // namespace bitfm

@@ -1,42 +1,65 @@
 // A catalogue of items that are vectors: how it is laid out for a scan.
 //
-// The scan sees the leading dimensions of the vectors, turned so that these hold most, as whole numbers; what that
-// leaves out is bounded, and the few items that may win are scored by the vectors as they are.
+// The scan sees the leading dimensions of the vectors, turned so that these hold most, as integers; what that leaves
+// out is bounded, and the few items that may win are scored by the vectors as they are.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "kernels/kernels.hpp"
+#include "base/matrix.hpp"
+#include "kernels/scan_kernels.hpp"
+#include "topn/arrays.hpp"
 
 namespace bitfm {
 
-template <class Byte, class Whole8, class Whole16, class Word, class Whole, class Real>
-struct VectorCatalogueArrays {
-    int dimensions;                // of a vector
-    std::span<const double> turn;  // dimensions × leading: an orthonormal basis of what leads
-    std::span<Whole8> values;      // [chunk][pair][item][2]
-    std::span<Whole16> start;      // [chunk][item]
-    std::span<Word> alive;
-    std::span<Whole> position;  // of the item in a place; -1: none
-    std::span<Real> bias, vectors;
-    std::span<Real> chunk_bias, inverse_step, length, error, rest;  // see VectorChunks
-    std::span<Whole> chunk_first;                                   // lowest position
-    std::span<Byte> nibbles;  // empty, or what a single query scans first; see VectorChunks
-    std::span<Real> nibble_inverse_step, nibble_error;
+struct VectorSizes {
+    int64_t chunks = 0;
+    int dimensions = 0;         // of a vector
+    int leading = 0;            // of these, how many a scan sees
+    int64_t nibble_chunks = 0;  // none, or all: what a single query scans first
 
-    int64_t n_chunks() const { return static_cast<int64_t>(alive.size()); }
-    int64_t chunk_bytes() const { return leading() * kChunkItems; }  // that a scan reads
-    int64_t width() const { return dimensions; }
-    int leading() const { return static_cast<int>(turn.size()) / dimensions; }
-    void check() const;  // that the sizes fit each other
+    int64_t places() const { return chunks * kChunkItems; }
+    void check() const;
 };
-using VectorCatalogue =
-    VectorCatalogueArrays<const uint8_t, const int8_t, const int16_t, const uint64_t, const int32_t, const float>;
-using NewVectorCatalogue = VectorCatalogueArrays<uint8_t, int8_t, int16_t, uint64_t, int32_t, float>;
 
-void arrange(std::span<const float> vectors, std::span<const float> biases, std::span<const int32_t> positions,
-             double weight, const NewVectorCatalogue& out);
+// What the arrays of a chunk hold is said where VectorChunks is.
+#define BITFM_VECTOR_ARRAYS(X)                                              \
+    X(values, int8_t, s.places() * s.leading) /* [chunk][pair][item][2] */  \
+    X(start, int16_t, s.places())                                           \
+    X(alive, uint64_t, s.chunks)                                            \
+    X(position, int32_t, s.places()) /* of the item in a place; -1: none */ \
+    X(bias, float, s.places())                                              \
+    X(vectors, float, s.places(), s.dimensions)                             \
+    X(chunk_bias, float, s.chunks)                                          \
+    X(inverse_step, float, s.chunks)                                        \
+    X(length, float, s.chunks)                                              \
+    X(error, float, s.chunks)                                               \
+    X(rest, float, s.chunks)                                                \
+    X(chunk_first, int32_t, s.chunks) /* lowest position */                 \
+    X(nibbles, uint8_t, s.nibble_chunks * kChunkItems * s.leading / 2)      \
+    X(nibble_inverse_step, float, s.nibble_chunks)                          \
+    X(nibble_error, float, s.nibble_chunks)                                 \
+    X(turn, double, s.dimensions, s.leading) /* an orthonormal basis of what leads */
+
+template <template <class> class Array>
+struct VectorArrays {
+    BITFM_VECTOR_ARRAYS(BITFM_MEMBER)
+};
+
+struct VectorCatalogue : VectorSizes, VectorArrays<Borrowed> {
+    using Sizes = VectorSizes;
+
+    // visit(name, array, shape) for each of the arrays.
+    template <class Arrays, class Visit>
+    static void each(Arrays& arrays, const VectorSizes& s, Visit&& visit){BITFM_VECTOR_ARRAYS(BITFM_VISIT)}
+
+    int64_t chunk_bytes() const {
+        return leading * kChunkItems;
+    }  // that a scan reads
+    int64_t width() const { return dimensions; }
+};
+
+VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> biases,
+                            std::span<const int32_t> positions, Matrix<const double> turn, double weight,
+                            bool with_nibbles);
 
 // out = the leading dimensions of a vector; returns a bound of the length of the others.
 double turn_vector(std::span<const double> turn, std::span<const float> vector, std::span<double> out);

@@ -17,7 +17,7 @@ constexpr double kLeast = 1e-30;       // a shorter step is of no use, and its i
 VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
     : items_(items),
       queries_(queries),
-      chunks_{.pairs = items.leading() / 2,
+      chunks_{.pairs = items.leading / 2,
               .values = items.values.data(),
               .start = items.start.data(),
               .alive = items.alive.data(),
@@ -29,9 +29,9 @@ VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
               .nibbles = items.nibbles.empty() ? nullptr : items.nibbles.data(),
               .nibble_inverse_step = items.nibble_inverse_step.data(),
               .nibble_error = items.nibble_error.data()},
-      values_(static_cast<size_t>(kTile * items.leading() / 2)),
-      plain_(static_cast<size_t>(items.leading() / 2)),
-      turned_(static_cast<size_t>(items.leading())) {
+      values_(static_cast<size_t>(kTile * items.leading / 2)),
+      plain_(static_cast<size_t>(items.leading / 2)),
+      turned_(static_cast<size_t>(items.leading)) {
     tile_.values = values_.data();
     tile_.plain_values = plain_.data();
 }
