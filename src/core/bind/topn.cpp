@@ -149,6 +149,20 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
     return std::pair(own_array(std::move(position)), own_array(std::move(score)));
 }
 
+// A search of a catalogue's for queries that consist of these arrays.
+template <class Path, class... Arrays, class... Names>
+void bind_search(nb::class_<BoundCatalogue<typename Path::Items>>& catalogue, const char* name, Names... names) {
+    catalogue.def(
+        name,
+        [](const BoundCatalogue<typename Path::Items>& self, Words alive, Arrays... arrays,
+           std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded, int64_t n, int n_threads) {
+            const typename Path::Queries queries{span_of(arrays)...};
+            return find_best<Path>(self.with(alive), queries, start, excluded, n, n_threads);
+        },
+        nb::arg("alive").noconvert(), nb::arg(names).noconvert()..., nb::arg("start").noconvert().none(),
+        nb::arg("excluded").noconvert().none(), nb::arg("n"), nb::arg("n_threads"));
+}
+
 auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Wholes positions, double weight) {
     CodeArrays<Owned> arrays;
     {
@@ -179,54 +193,29 @@ auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions
 void bind_topn(nb::module_& m) {
     m.def("arrange_codes", &arrange_codes, nb::arg("codes").noconvert(), nb::arg("gains").noconvert(),
           nb::arg("biases").noconvert(), nb::arg("positions").noconvert(), nb::arg("weight"));
-    nb::class_<BoundCatalogue<CodeCatalogue>>(m, "CodeCatalogue")
-        .def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
+    nb::class_<BoundCatalogue<CodeCatalogue>> codes(m, "CodeCatalogue");
+    codes.def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
         .def_static(
             "shapes", [](int64_t chunks, int bytes) { return BoundCatalogue<CodeCatalogue>::shapes({chunks, bytes}); },
-            nb::arg("chunks"), nb::arg("bytes"))
-        .def(
-            "search_codes",
-            [](const BoundCatalogue<CodeCatalogue>& self, Words alive, Array2<const uint8_t> codes, Reals gains,
-               Array1<const double> constants, std::optional<Array1<const int64_t>> start,
-               std::optional<Wholes> excluded, int64_t n, int n_threads) {
-                const CodeQueries queries{span_of(codes), span_of(gains), span_of(constants)};
-                return find_best<CodeByCode>(self.with(alive), queries, start, excluded, n, n_threads);
-            },
-            nb::arg("alive").noconvert(), nb::arg("codes").noconvert(), nb::arg("gains").noconvert(),
-            nb::arg("constants").noconvert(), nb::arg("start").noconvert().none(),
-            nb::arg("excluded").noconvert().none(), nb::arg("n"), nb::arg("n_threads"))
-        .def(
-            "search_vectors",
-            [](const BoundCatalogue<CodeCatalogue>& self, Words alive, Array2<const float> vectors,
-               Array1<const double> constants, std::optional<Array1<const int64_t>> start,
-               std::optional<Wholes> excluded, int64_t n, int n_threads) {
-                const RealQueries queries{span_of(vectors), span_of(constants)};
-                return find_best<CodeByVector>(self.with(alive), queries, start, excluded, n, n_threads);
-            },
-            nb::arg("alive").noconvert(), nb::arg("vectors").noconvert(), nb::arg("constants").noconvert(),
-            nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(), nb::arg("n"),
-            nb::arg("n_threads"));
+            nb::arg("chunks"), nb::arg("bytes"));
+    using Codes = Array2<const uint8_t>;
+    using Vectors = Array2<const float>;
+    using Constants = Array1<const double>;
+    bind_search<CodeByCode, Codes, Reals, Constants>(codes, "search_codes", "codes", "gains", "constants");
+    bind_search<CodeByVector, Vectors, Constants>(codes, "search_vectors", "vectors", "constants");
+
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
           nb::arg("positions").noconvert(), nb::arg("turn").noconvert(), nb::arg("weight"), nb::arg("nibbles"));
-    nb::class_<BoundCatalogue<VectorCatalogue>>(m, "VectorCatalogue")
-        .def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
+    nb::class_<BoundCatalogue<VectorCatalogue>> vectors(m, "VectorCatalogue");
+    vectors.def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
         .def_static(
             "shapes",
             [](int64_t chunks, int dimensions, int leading, int64_t nibble_chunks) {
                 return BoundCatalogue<VectorCatalogue>::shapes({chunks, dimensions, leading, nibble_chunks});
             },
-            nb::arg("chunks"), nb::arg("dimensions"), nb::arg("leading"), nb::arg("nibble_chunks"))
-        .def(
-            "search",
-            [](const BoundCatalogue<VectorCatalogue>& self, Words alive, Array2<const float> vectors,
-               Array1<const double> constants, std::optional<Array1<const int64_t>> start,
-               std::optional<Wholes> excluded, int64_t n, int n_threads) {
-                const RealQueries queries{span_of(vectors), span_of(constants)};
-                return find_best<VectorPath>(self.with(alive), queries, start, excluded, n, n_threads);
-            },
-            nb::arg("alive").noconvert(), nb::arg("vectors").noconvert(), nb::arg("constants").noconvert(),
-            nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(), nb::arg("n"),
-            nb::arg("n_threads"));
+            nb::arg("chunks"), nb::arg("dimensions"), nb::arg("leading"), nb::arg("nibble_chunks"));
+    bind_search<VectorPath, Vectors, Constants>(vectors, "search", "vectors", "constants");
+
     m.def(
         "rescore",
         [](Wholes positions, Reals biases, Array2<const float> vectors, Array2<const float> queries,
