@@ -1,4 +1,4 @@
-#include "codes/anchor.hpp"
+#include "solvers/anchor.hpp"
 
 #include "base/error.hpp"
 #include "bind/bind.hpp"

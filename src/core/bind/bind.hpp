@@ -16,8 +16,8 @@
 #include "base/error.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
-#include "codes/bits.hpp"
-#include "codes/factor_view.hpp"
+#include "parameters/bits.hpp"
+#include "parameters/factor_view.hpp"
 
 namespace bitfm {
 
@@ -102,14 +102,14 @@ nb::ndarray<nb::numpy, T> own_array(std::vector<T, Allocator>&& values, const st
 
 void bind_anchor(nb::module_& m);
 void bind_delegate(nb::module_& m);
-void bind_evaluation(nb::module_& m);
+void bind_metrics(nb::module_& m);
 void bind_fold_in(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_normal(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_sides(nb::module_& m);
-void bind_sweep(nb::module_& m);
+void bind_trainer(nb::module_& m);
 void bind_text(nb::module_& m);
-void bind_topn(nb::module_& m);
+void bind_retrieval(nb::module_& m);
 
 }  // namespace bitfm

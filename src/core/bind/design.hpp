@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bind/bind.hpp"
-#include "blocks/design.hpp"
+#include "design/design.hpp"
 
 namespace bitfm {
 

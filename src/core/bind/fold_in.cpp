@@ -1,4 +1,4 @@
-#include "codes/fold_in.hpp"
+#include "solvers/fold_in.hpp"
 
 #include "base/error.hpp"
 #include "bind/bind.hpp"

@@ -1,8 +1,8 @@
 // Scores of pairs from tables of features.
 #include "bind/bind.hpp"
 #include "bind/design.hpp"
-#include "pairs/libfm_loop.hpp"
-#include "pairs/score_pairs.hpp"
+#include "scores/libfm_loop.hpp"
+#include "scores/score_pairs.hpp"
 
 namespace bitfm {
 

@@ -1,5 +1,5 @@
 // What the rows of a model's users or items amount to.
-#include "topn/sides.hpp"
+#include "parameters/sides.hpp"
 
 #include "bind/bind.hpp"
 #include "bind/design.hpp"

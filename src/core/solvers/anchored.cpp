@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "codes/bits.hpp"
+#include "parameters/bits.hpp"
 #include "solvers/group_sweep.hpp"
 #include "solvers/solvers.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
-#include "codes/bits.hpp"
+#include "parameters/bits.hpp"
 #include "solvers/group_sweep.hpp"
 #include "solvers/solvers.hpp"
 

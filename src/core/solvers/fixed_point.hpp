@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "blocks/training_set.hpp"
+#include "design/training_set.hpp"
 
 namespace bitfm {
 

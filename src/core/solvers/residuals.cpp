@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "sweep/score.hpp"
+#include "scores/score.hpp"
 
 namespace bitfm {
 

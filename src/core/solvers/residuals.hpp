@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "blocks/training_set.hpp"
-#include "codes/factor_view.hpp"
+#include "design/training_set.hpp"
+#include "parameters/factor_view.hpp"
 #include "solvers/fixed_point.hpp"
 
 namespace bitfm {
