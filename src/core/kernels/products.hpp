@@ -1,8 +1,19 @@
 // Which items of a catalogue of vectors may reach a query's score.
 //
-// Items are signed bytes and queries unsigned ones, 64 too large, two dimensions at a time: a pair of products fits in
-// 16 bits. Sums may wrap around on the way; in the end they fit, for the vectors' lengths see to that. What the 64 too
-// many add is the item's alone, and its sum starts by that much below zero.
+// In the leading dimensions an item is v = s x + ε and the query p = s' y + ε', with integers x, y, steps s, s' and
+// what rounding lost, ε. With bounds of lengths (`length` of v and of s' y, `error` of ε, `rest` of the other
+// dimensions),
+//     ⟨p, v⟩ ≤ s s' ⟨x, y⟩ + |s' y| |ε| + |ε'| |v| + |rest'| |rest|,
+// so an item reaches the threshold only if ⟨x, y⟩ ≥ goal = (threshold − bias − the last three terms) / (s s').
+//
+// The instruction multiplies unsigned bytes by signed ones and adds two neighbours into 16 bits. So queries, from −64
+// to 64, are stored 64 too large (kOffset): 2 · 128 · 127 < 2^15, a pair of products fits. Σ x (y + 64) is ⟨x, y⟩ + 64
+// Σ x, hence a sum starts from −64 Σ x, which is the item's alone. Sums wrap around on the way, which does no harm:
+// modulo 2^16 the order of additions is all the same, and the last one fits, for |⟨x, y⟩| ≤ |x| |y| ≤ 175 · 185 < 2^15.
+//
+// Nibbles are the other way round: items from −8 to 7, stored 8 too large (kNibbleOffset), are the unsigned ones, the
+// query is signed, and sums start from −8 Σ y. They are coarser, so their errors are larger and their goals lower: what
+// they leave out is out, what they let through is multiplied again.
 #pragma once
 
 #include "kernels/lanes.hpp"

@@ -1,10 +1,16 @@
 // Which items of a catalogue of codes may reach a query's score.
 //
-// A query is a table of 16 bytes for each nibble of a code: what that nibble costs the query, in steps, rounded
-// down. For a query that is itself a code the cost is the number of bits that differ, and exact. An item is a hit if
-// its costs add up to no more than the query's limit for the chunk. The limit is a budget, kept in a byte and paid
-// from: what remains is above zero for hits alone, whatever the sum would have been. A cost is at most 127, so that two
-// add up without saturation, which takes ports that the table look-ups need.
+// A query is a table of 16 bytes for each nibble of a code: what that nibble costs the query, in steps, rounded down.
+// The interaction with a code b is at most step (U − c), c being the sum of its costs and U = `upper_bound` what a
+// perfect match is worth: for a vector p, ⟨p, b⟩ = |p|₁ − Σ 2 |p_t| over the bits that differ; for a code with gain g,
+// g (bits − 2 c) = 2 g (bits / 2 − c), and exact. So an item reaches the threshold only if
+//     bias + gain step (U − c) ≥ threshold,   or   c ≤ U − deficit / (gain step),   deficit = threshold − bias.
+// The limit of a chunk is that of the best item it could have: with its largest bias, and with its largest gain if the
+// deficit is positive, else its smallest. An item is a hit if its cost is within the limit.
+//
+// The limit is a budget, kept in a byte and paid from: what remains is above zero for hits alone, whatever the sum
+// would have been. A cost is at most 127, so that two add up without saturation, which takes ports that the table
+// look-ups need.
 #pragma once
 
 #include "kernels/prelude.hpp"
@@ -195,8 +201,14 @@ int64_t scan_tile(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int6
     return end;
 }
 
-// One query alone: the limits of eight chunks at a time, as far as there are eight. While these are scanned, the next
-// eight are fetched, or those halves of them that will do: the processor cannot guess that the others are left out.
+// One query alone: the limits of eight chunks at a time, as far as there are eight. Most chunks are left out by their
+// limit, and which ones the processor cannot guess, so while eight are scanned, what the next eight need is fetched.
+//
+// Costs are not negative: a budget that is spent after half of the bytes stays spent, and where no item of a chunk has
+// any left, its other half need not be read. Half of a random code costs bits / 4 ± √(bits / 8) bits; `half_scan_limit`
+// is three deviations below, so that at a lower limit an item is over it in 999 of 1000 cases. Of a chunk with such a
+// limit its first half is fetched, of the others all, and of these only one for each chunk that is scanned: more lines
+// than the processor can wait for at once would hold up the scan.
 template <int kBytes>
 int64_t scan_alone(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int64_t end) {
     const int64_t stride = int64_t(chunks.bytes) * kChunkItems;
@@ -218,7 +230,6 @@ int64_t scan_alone(const CodeChunks& chunks, QueryTile& tile, int64_t begin, int
             if (!chunks.alive[chunk + i]) continue;
             const bool all = limits.all >> i & 1, halfway = limits.limit[i] <= tile.half_scan_limit;
             const uint8_t* codes = chunks.codes + (chunk + i) * stride;
-            // A whole chunk while one is scanned: all eight at once would be waited for.
             if (more && chunks.far && next.some >> i & 1 && next.limit[i] > tile.half_scan_limit)
                 for (int64_t at = 0; at < stride; at += 64) __builtin_prefetch(codes + kLanes * stride + at);
             uint8_t* out = tile.budget[0];
