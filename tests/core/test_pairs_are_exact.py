@@ -134,7 +134,7 @@ def test_tables_that_do_not_fit_are_refused(change, message):
     X = Blocks(user=Block([0], {"id": sp.identity(3)}), item=Block([1], {"id": sp.identity(2)}))
     arrays = {"weights": np.zeros(5, np.float32), "codes": np.zeros((5, 8), np.uint8), "gains": np.zeros(5, np.float32)}
     with pytest.raises(ValueError, match=message):
-        _core.score_pairs(X.design(np.float32), 0.0, **(arrays | change), cross=True, n_threads=1)
+        _core.score_pairs(X.design(np.float32), 0.0, **(arrays | change), across=True, n_threads=1)
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ def test_tables_that_do_not_fit_are_refused(change, message):
         ({"width": 72}, "a record needs room"),
         ({"kind": "bytes"}, "a record needs room"),
         ({"kind": "bytes", "width": 8}, "multiple of 64"),
-        ({"kind": "reals", "width": 64, "records": np.zeros((5, 264), np.uint8), "cross": False}, "across blocks only"),
+        ({"kind": "reals", "width": 64, "records": np.zeros((5, 264), np.uint8), "across": False}, "across blocks only"),
         ({"records": np.zeros((4, 16), np.uint8)}, "each of the 5 features"),
         ({"records": np.zeros((5, 17), np.uint8)}, "a record needs room"),
     ],
 )
 def test_records_that_do_not_fit_are_refused(change, message):
     X = Blocks(user=Block([0], {"id": sp.identity(3)}), item=Block([1], {"id": sp.identity(2)}))
-    given = {"records": np.zeros((5, 16), np.uint8), "kind": "codes", "width": 64, "cross": True}
+    given = {"records": np.zeros((5, 16), np.uint8), "kind": "codes", "width": 64, "across": True}
     with pytest.raises(ValueError, match=message):
         _core.score_pairs_by_records(X.design(np.float32), 0.0, **(given | change), n_threads=1)

@@ -235,8 +235,8 @@ def test_masks_and_exclusions(data):
 @pytest.mark.parametrize("isa", _core.available_isas())
 @given(seed=st.integers(0, 2**32), spread=st.sampled_from([0.0, 0.01, 1.0, 30.0]), tail=st.sampled_from([0, 3]))
 @settings(max_examples=30, deadline=None)
-def test_one_query_by_half_bytes(isa, seed, spread, tail):
-    """Rounding to half a byte loses much, and cuts off what is far out; what may win is let through all the same."""
+def test_one_query_by_nibbles(isa, seed, spread, tail):
+    """Rounding to nibbles loses much, and cuts off what is far out; what may win is let through all the same."""
     _core.use_isa(isa)
     rng = np.random.default_rng(seed)
     vectors = (rng.standard_normal((1500, 16)) * np.exp(tail * rng.standard_normal((1500, 16)))).astype(np.float32)
@@ -244,7 +244,7 @@ def test_one_query_by_half_bytes(isa, seed, spread, tail):
     before, _vector_segment._LARGE = _vector_segment._LARGE, 1
     segment = VectorSegment.of(items, 1.0)
     _vector_segment._LARGE = before
-    assert len(segment.arrays["halves"])
+    assert len(segment.arrays["nibbles"])
     query = rng.standard_normal((1, 16)).astype(np.float32)
     scores = items.biases.astype(float) + query.astype(float) @ vectors.T.astype(float)
     _, found = segment.search(segment.live, vector_rows(query, np.zeros(1)), NOTHING, 10, 1)

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from bitfm import _core
-from bitfm.retrieval._code_segment import CodeSegment
-from bitfm.retrieval._vector_segment import VectorSegment
 from spoilt import each_spoilt
 
 N, BYTES, WIDTH, QUERIES = 70, 2, 16, 3
@@ -22,7 +20,7 @@ VECTORS = {
     "vectors": RNG.normal(size=(N, WIDTH)).astype(np.float32),
     "biases": np.zeros(N, np.float32),
     "positions": np.arange(N, dtype=np.int32),
-    "turn": np.eye(WIDTH)[:, :8].copy(),
+    "basis": np.eye(WIDTH)[:, :8].copy(),
 }
 EXCLUDED = {"start": np.array([0, 1, 1, 3]), "excluded": np.array([5, 0, 69], np.int32)}
 BY_CODE = {
@@ -35,66 +33,83 @@ ONE_VECTOR = {"vectors": BY_VECTOR["vectors"][:1], "constants": np.zeros(1)}
 
 
 def code_arrays():
-    arrays = dict(zip(CodeSegment.schema, _core.arrange_codes(**CODES, weight=1.0), strict=True))
-    return arrays.pop("alive"), arrays
+    arrays = _core.arrange_codes(**CODES, weight=1.0)
+    return arrays["live"], arrays
 
 
 def vector_arrays():
-    arrays = dict(
-        zip(
-            VectorSegment.schema,
-            (*_core.arrange_vectors(**VECTORS, weight=1.0, halve=True), VECTORS["turn"]),
-            strict=True,
-        )
-    )
-    arrays["vectors"] = arrays["vectors"].reshape(-1, WIDTH)
-    return arrays.pop("alive"), arrays
+    arrays = _core.arrange_vectors(**VECTORS, weight=1.0, nibbles=True)
+    return arrays["live"], arrays
 
 
 def test_what_is_arranged_is_checked():
     each_spoilt(lambda **a: _core.arrange_codes(**a, weight=1.0), CODES, ("gains", "biases", "positions"))
     each_spoilt(
-        lambda **a: _core.arrange_vectors(**a, weight=1.0, halve=True), VECTORS, ("vectors", "biases", "positions")
+        lambda **a: _core.arrange_vectors(**a, weight=1.0, nibbles=True), VECTORS, ("vectors", "biases", "positions")
     )
     for name, wrong in (("gains", -1), ("gains", np.inf), ("gains", np.nan), ("biases", np.nan), ("positions", -1)):
         with pytest.raises(ValueError, match="must be"):
             _core.arrange_codes(**CODES | {name: np.full_like(CODES[name], wrong)}, weight=1.0)
     with pytest.raises(ValueError, match="finite"):
         _core.arrange_vectors(
-            **VECTORS | {"vectors": np.full_like(VECTORS["vectors"], np.inf)}, weight=1.0, halve=False
+            **VECTORS | {"vectors": np.full_like(VECTORS["vectors"], np.inf)}, weight=1.0, nibbles=False
         )
     for turn in (np.eye(WIDTH)[:, :3].copy(), np.eye(WIDTH)[:, :0].copy(), np.eye(WIDTH - 1), np.zeros((0, 0))):
         with pytest.raises(ValueError, match="catalogue"):
-            _core.arrange_vectors(**VECTORS | {"turn": turn}, weight=1.0, halve=True)
+            _core.arrange_vectors(**VECTORS | {"basis": turn}, weight=1.0, nibbles=True)
 
 
 def test_a_catalogue_of_codes_is_checked():
     alive, arrays = code_arrays()
 
     def search(**a):
-        return _core.CodeCatalogue(BYTES, **a).search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
+        return _core.CodeCatalogue(a).search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
 
     each_spoilt(search, arrays, arrays)
-    for n_bytes in (0, -1, 1, 65, 2**31 - 1):
-        with pytest.raises(ValueError, match="catalogue"):
-            _core.CodeCatalogue(n_bytes, **arrays).search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
+    for n_bytes in (0, 65):
+        codes = np.zeros((len(alive), n_bytes, 64), np.uint8)
+        with pytest.raises(ValueError, match=f"1 to 64 bytes.*{n_bytes}"):
+            _core.CodeCatalogue(arrays | {"codes": codes})
+
+
+def test_arrays_are_known_by_name():
+    """What is given and what is expected are told; nothing is known by its place."""
+    _, arrays = code_arrays()
+    assert [name for name, _, _ in _core.CodeCatalogue.shapes(2, BYTES)] == list(arrays)
+    for name, dtype, shape in _core.CodeCatalogue.shapes(2, BYTES):
+        assert arrays[name].dtype == dtype
+        assert arrays[name].shape == tuple(shape)
+    _, of_vectors = vector_arrays()
+    for name, dtype, shape in _core.VectorCatalogue.shapes(2, WIDTH, 8, 2):
+        assert of_vectors[name].dtype == dtype
+        assert of_vectors[name].shape == tuple(shape)
+    backwards = dict(reversed(arrays.items()))
+    found = [_core.CodeCatalogue(a).search_codes(a["live"], **BY_CODE, **EXCLUDED, n=5, n_threads=1)
+             for a in (arrays, backwards)]  # fmt: skip
+    assert (found[0][0] == found[1][0]).all()
+    with pytest.raises(ValueError, match=r"'gain' is float64 \(128,\), expected float32 \(128,\).*arranged"):
+        _core.CodeCatalogue(arrays | {"gain": arrays["gain"].astype(float)})
+    with pytest.raises(ValueError, match="'gain' is missing"):
+        _core.CodeCatalogue({name: array for name, array in arrays.items() if name != "gain"})
+    with pytest.raises(ValueError, match="12 arrays, expected 11"):
+        _core.CodeCatalogue(arrays | {"grain": arrays["gain"]})
 
 
 def test_a_catalogue_of_vectors_is_checked():
     alive, arrays = vector_arrays()
 
     def search(**a):
-        return _core.VectorCatalogue(**a).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
+        return _core.VectorCatalogue(a).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
 
     each_spoilt(search, arrays, arrays)
 
 
 def test_queries_are_checked():
     alive, arrays = code_arrays()
-    catalogue = _core.CodeCatalogue(BYTES, **arrays)
-    given = {"alive": alive, **BY_CODE, **EXCLUDED}
+    catalogue = _core.CodeCatalogue(arrays)
+    given = {"live": alive, **BY_CODE, **EXCLUDED}
     each_spoilt(lambda **a: catalogue.search_codes(**a, n=5, n_threads=1), given, given)
-    given = {"alive": alive, **BY_VECTOR, **EXCLUDED}
+    given = {"live": alive, **BY_VECTOR, **EXCLUDED}
     each_spoilt(lambda **a: catalogue.search_vectors(**a, n=5, n_threads=1), given, given)
     for n in (-1, 129, 2**62):
         with pytest.raises(ValueError, match="n must be"):
@@ -120,11 +135,11 @@ def test_arrays_without_sense_do_not_crash(isa, make):
             noise = np.frombuffer(rng.bytes(arrays[name].nbytes), arrays[name].dtype).reshape(arrays[name].shape)
             spoilt = arrays | {name: noise}
             if make is code_arrays:
-                catalogue = _core.CodeCatalogue(BYTES, **spoilt)
+                catalogue = _core.CodeCatalogue(spoilt)
                 found = catalogue.search_codes(alive, **BY_CODE, **EXCLUDED, n=5, n_threads=1)
                 catalogue.search_vectors(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
             else:
-                catalogue = _core.VectorCatalogue(**spoilt)
+                catalogue = _core.VectorCatalogue(spoilt)
                 found = catalogue.search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
                 catalogue.search(alive, **ONE_VECTOR, start=None, excluded=None, n=5, n_threads=1)
             assert len(found[0]) == len(found[1]) == 5 * QUERIES

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.parameters import TowerRows
-from bitfm.persist import Tensor, Tensors
-from bitfm.retrieval._segment import CHUNK, Excluded, Found, Items, Mask, Segment, shaped
+from bitfm.persist import Tensors
+from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, Shapes, shaped, size_of
 
 __all__ = ["CodeSegment"]
 
@@ -19,36 +19,19 @@ __all__ = ["CodeSegment"]
 class CodeSegment(Segment):
     """Items that are a code, a gain and a bias each."""
 
-    schema: ClassVar = {
-        "codes": Tensor("uint8", f"chunks bytes {CHUNK}"),
-        "live": Tensor("uint64", "chunks"),
-        "position": Tensor("int32", "slots"),
-        "bias": Tensor("float32", "slots"),
-        "gain": Tensor("float32", "slots"),
-        "chunk_bias": Tensor("float32", "chunks"),
-        "chunk_most": Tensor("float32", "chunks"),
-        "chunk_least": Tensor("float32", "chunks"),
-        "inverse_most": Tensor("float32", "chunks"),
-        "inverse_least": Tensor("float32", "chunks"),
-        "chunk_first": Tensor("int32", "chunks"),
-    }
-
     @classmethod
     def of(cls, items: Items, user_length: float) -> Self:
         weight = user_length * float(np.sqrt(items.codes.shape[1] * 8)) / 2  # what a gain adds to a good score
-        arranged = _core.arrange_codes(items.codes, items.gains, items.biases, items.positions, weight)
-        arrays = dict(zip(cls.schema, arranged, strict=True))
-        arrays["codes"] = arrays["codes"].reshape(-1, items.codes.shape[1], CHUNK)
+        arrays = _core.arrange_codes(items.codes, items.gains, items.biases, items.positions, weight)
         return cls(arrays, arrays["live"])
 
     @classmethod
-    def check(cls, arrays: Tensors, sizes: dict[str, int], prefix: str) -> None:
-        super().check(arrays, {"bytes": sizes["width"] // 8, **sizes}, prefix)
+    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
+        return _core.CodeCatalogue.shapes(size_of(arrays, "live"), width // 8)
 
     @cached_property
     def _catalogue(self) -> _core.CodeCatalogue:
-        arrays = {name: array for name, array in self.arrays.items() if name != "live"}
-        return _core.CodeCatalogue(arrays["codes"].shape[1], **arrays | {"codes": arrays["codes"].reshape(-1)})
+        return _core.CodeCatalogue(dict(self.arrays))
 
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
         if rows.coded is None:

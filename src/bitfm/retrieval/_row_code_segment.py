@@ -10,25 +10,21 @@ import numpy as np
 
 from bitfm import _core
 from bitfm.parameters import TowerRows
-from bitfm.persist import Tensor, Tensors
+from bitfm.persist import Tensors
 from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._row_codes import learn_row_codes
-from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, count, shaped
+from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, Shapes, count, shaped, size_of
 from bitfm.validation import thread_count
 
 __all__ = ["RowCodeSegment"]
+
+_OWN = ("row_position", "row_bias", "row_vectors", "basis")
 
 
 @dataclass(frozen=True, eq=False)
 class RowCodeSegment(Segment):
     """Items that are vectors, with codes to find candidates by; these are then scored exactly."""
 
-    schema = CodeSegment.schema | {
-        "row_position": Tensor("int32", "rows"),
-        "row_bias": Tensor("float32", "rows"),
-        "row_vectors": Tensor("float32", "rows width"),
-        "basis": Tensor("float32", "width row_bits"),
-    }
     rescore: int = 50  # candidates for the best ten, and as many more for more
 
     @classmethod
@@ -42,12 +38,19 @@ class RowCodeSegment(Segment):
         return cls(arrays, arrays["live"], rescore)
 
     @classmethod
-    def check(cls, arrays: Tensors, sizes: dict[str, int], prefix: str) -> None:
-        super().check(arrays, {"bytes": sizes["row_bits"] // 8, **sizes}, prefix)
+    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
+        rows = size_of(arrays, "row_position")
+        return [
+            *CodeSegment.shapes(arrays, row_bits, row_bits),
+            ("row_position", "int32", (rows,)),
+            ("row_bias", "float32", (rows,)),
+            ("row_vectors", "float32", (rows, width)),
+            ("basis", "float32", (width, row_bits)),
+        ]
 
     @cached_property
     def _codes(self) -> CodeSegment:
-        return CodeSegment({name: self.arrays[name] for name in CodeSegment.schema}, self.live)
+        return CodeSegment({name: array for name, array in self.arrays.items() if name not in _OWN}, self.live)
 
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
         left = self.n_items if mask is self.live else count(mask)

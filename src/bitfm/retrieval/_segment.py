@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,12 @@ import numpy.typing as npt
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensor, Tensors, check_tensors
 
-__all__ = ["CHUNK", "Excluded", "Found", "Items", "Mask", "Segment", "best_of", "count", "shaped"]
+__all__ = ["CHUNK", "Excluded", "Found", "Items", "Mask", "Segment", "Shapes", "best_of", "count", "shaped", "size_of"]
 
 Found: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
 Mask: TypeAlias = npt.NDArray[np.uint64]
+Shapes: TypeAlias = Sequence[tuple[str, str, Sequence[int]]]
 
 CHUNK = 64  # items, as many as a word of a mask has bits
 _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
@@ -59,7 +60,6 @@ class Items:
 class Segment(ABC):
     """Items in chunks of 64, as arrays that may lie in a file."""
 
-    schema: ClassVar[Mapping[str, Tensor]]
     arrays: Mapping[str, npt.NDArray[Any]]
     live: Mask
 
@@ -77,10 +77,17 @@ class Segment(ABC):
         """Return the items that are not removed."""
 
     @classmethod
-    def check(cls, arrays: Tensors, sizes: dict[str, int], prefix: str) -> None:
-        """Refuse arrays of a file that are not those of such a segment; `sizes` holds the vectors' width."""
-        chunks = arrays["live"].size if "live" in arrays else 0
-        check_tensors(arrays, cls.schema, {"chunks": chunks, "slots": chunks * CHUNK, **sizes}, prefix=prefix)
+    @abstractmethod
+    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
+        """Return the names, types and shapes of the arrays of such a segment, as far as some of them tell."""
+
+    @classmethod
+    def check(cls, arrays: Tensors, width: int, row_bits: int, prefix: str) -> None:
+        """Refuse arrays of a file that are not those of such a segment."""
+        shapes = cls.shapes(arrays, width, row_bits)
+        check_tensors(
+            arrays, {name: Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}, prefix=prefix
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # not what is made from them
@@ -130,3 +137,8 @@ def count(mask: Mask) -> int:
 def shaped(n_queries: int, n: int, found: Found) -> Found:
     """Return what the core has found as one row per query."""
     return found[0].reshape(n_queries, n), found[1].reshape(n_queries, n)
+
+
+def size_of(arrays: Tensors, name: str) -> int:
+    """Return the number of values of an array, 0 if it is not there."""
+    return arrays[name].size if name in arrays else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,12 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.errors import ModelFileError
 from bitfm.parameters import TowerRows
-from bitfm.persist import Tensor, Tensors
-from bitfm.retrieval._segment import CHUNK, Excluded, Found, Items, Mask, Segment, shaped
+from bitfm.persist import Tensors
+from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, Shapes, shaped, size_of
 
 __all__ = ["VectorSegment"]
 
-# From so many items on, a single query scans half bytes first, and every scan does without some dimensions:
+# From so many items on, a single query scans nibbles first, and every scan does without some dimensions:
 _LARGE = 100_000
 _MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 
@@ -24,50 +24,24 @@ _MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared l
 class VectorSegment(Segment):
     """Items that are a vector and a bias each."""
 
-    schema: ClassVar = {
-        "values": Tensor("int8", "numbers"),
-        "start": Tensor("int16", "slots"),
-        "live": Tensor("uint64", "chunks"),
-        "position": Tensor("int32", "slots"),
-        "bias": Tensor("float32", "slots"),
-        "vectors": Tensor("float32", "slots width"),
-        "chunk_bias": Tensor("float32", "chunks"),
-        "inverse_step": Tensor("float32", "chunks"),
-        "length": Tensor("float32", "chunks"),
-        "error": Tensor("float32", "chunks"),
-        "rest": Tensor("float32", "chunks"),
-        "chunk_first": Tensor("int32", "chunks"),
-        "halves": Tensor("uint8", "half_numbers"),
-        "half_inverse_step": Tensor("float32", "halved"),
-        "half_error": Tensor("float32", "halved"),
-        "turn": Tensor("float64", "width leading"),
-    }
-
     @classmethod
     def of(cls, items: Items, user_length: float) -> Self:
-        turn = _leading_directions(items.vectors)
+        basis = _leading_directions(items.vectors)
         weight = user_length / 2  # what a unit of length adds to a good score
-        halve = len(items) >= _LARGE
-        arranged = _core.arrange_vectors(items.vectors, items.biases, items.positions, turn, weight, halve)
-        arrays = dict(zip(cls.schema, (*arranged, turn), strict=True))
-        arrays["vectors"] = arrays["vectors"].reshape(-1, items.vectors.shape[1])
+        nibbles = len(items) >= _LARGE
+        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, basis, weight, nibbles)
         return cls(arrays, arrays["live"])
 
     @classmethod
-    def check(cls, arrays: Tensors, sizes: dict[str, int], prefix: str) -> None:
-        slots = CHUNK * arrays["live"].size if "live" in arrays else 0
-        leading = arrays["turn"].size // sizes["width"] if "turn" in arrays else 0
-        halved = arrays["live"].size if "live" in arrays and "halves" in arrays and arrays["halves"].size else 0
-        numbers = {"numbers": slots * leading, "half_numbers": halved * CHUNK * leading // 2}
-        super().check(arrays, {"leading": leading, "halved": halved, **numbers, **sizes}, prefix)
-        if leading < 2 or leading % 2 or leading > sizes["width"]:
-            raise ModelFileError(
-                f"has an index of {leading} leading dimensions, expected an even number up to {sizes['width']}"
-            )
+    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
+        chunks, leading = size_of(arrays, "live"), size_of(arrays, "basis") // width
+        if leading < 2 or leading % 2 or leading > width:
+            raise ModelFileError(f"has an index of {leading} leading dimensions, expected an even number up to {width}")
+        return _core.VectorCatalogue.shapes(chunks, width, leading, chunks if size_of(arrays, "nibbles") else 0)
 
     @cached_property
     def _catalogue(self) -> _core.VectorCatalogue:
-        return _core.VectorCatalogue(**{name: array for name, array in self.arrays.items() if name != "live"})
+        return _core.VectorCatalogue(dict(self.arrays))
 
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
         found = self._catalogue.search(mask, rows.as_vectors(), rows.constants, *excluded, n, n_threads)

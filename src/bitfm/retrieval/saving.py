@@ -52,8 +52,7 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
         if kind not in _KINDS:
             raise ModelFileError(f"has an index of unknown kind {kind!r}")
         arrays = persist.below(tensors, f"{number}.")
-        sizes = {"width": parameters.width, "row_bits": about.row_code_bits}
-        _KINDS[kind].check(arrays, sizes, f"{PREFIX}{number}.")
+        _KINDS[kind].check(arrays, parameters.width, about.row_code_bits, f"{PREFIX}{number}.")
         extra = {"rescore": about.rescore} if kind == "rows" else {}
         segments.append(_KINDS[kind](arrays, arrays["live"], **extra))
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(f"{number}.")}

@@ -1,4 +1,4 @@
-#include "codes/delegate.hpp"
+#include "solvers/delegate.hpp"
 
 #include "base/error.hpp"
 #include "bind/bind.hpp"

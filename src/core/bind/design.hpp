@@ -2,11 +2,11 @@
 #pragma once
 
 #include "bind/bind.hpp"
-#include "blocks/design.hpp"
+#include "design/design.hpp"
 
 namespace bitfm {
 
-// Keeps the Python arrays alive that the design only borrows.
+// Keeps the Python arrays live that the design only borrows.
 template <class Real>
 struct BoundDesign {
     Design<Real> design;

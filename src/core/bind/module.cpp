@@ -23,13 +23,13 @@ NB_MODULE(_core, m) {
     });
     bind_anchor(m);
     bind_delegate(m);
-    bind_evaluation(m);
+    bind_metrics(m);
     bind_fold_in(m);
     bind_isa(m);
     bind_normal(m);
     bind_pairs(m);
     bind_sides(m);
-    bind_sweep(m);
+    bind_trainer(m);
     bind_text(m);
-    bind_topn(m);
+    bind_retrieval(m);
 }

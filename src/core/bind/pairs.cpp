@@ -1,8 +1,8 @@
 // Scores of pairs from tables of features.
 #include "bind/bind.hpp"
 #include "bind/design.hpp"
-#include "pairs/libfm_loop.hpp"
-#include "pairs/score_pairs.hpp"
+#include "scores/libfm_loop.hpp"
+#include "scores/score_pairs.hpp"
 
 namespace bitfm {
 
@@ -54,7 +54,7 @@ void bind_for(nb::module_& m) {
             return score(bound, table, factors.n_features, bias, cross, n_threads);
         },
         nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(),
-        nb::arg("gains").noconvert(), nb::arg("cross"), nb::arg("n_threads"));
+        nb::arg("gains").noconvert(), nb::arg("across"), nb::arg("n_threads"));
     // A record is a feature's vector, then its weight, then its scale.
     m.def(
         "score_pairs_by_records",
@@ -75,7 +75,7 @@ void bind_for(nb::module_& m) {
             return score(bound, table, static_cast<int64_t>(records.shape(0)), bias, cross, n_threads);
         },
         nb::arg("design"), nb::arg("bias"), nb::arg("records").noconvert(), nb::arg("kind"), nb::arg("width"),
-        nb::arg("cross"), nb::arg("n_threads"));
+        nb::arg("across"), nb::arg("n_threads"));
 }
 
 }  // namespace

@@ -1,12 +1,18 @@
-// Discrete coordinate descent on bare ids by lazy flips. Included inside an instruction set's namespace.
+// Discrete coordinate descent on bare ids by lazy flips.
 //
 // For a row with code b and partners d_j, the rule visits the bits in order and sets b_t to the sign of
-//     b̂_t = Σ_j (p_j − ⟨b, d_j⟩ + b_t d_jt) d_jt + β D_t = g_t + n b_t,   g = Σ_j r_j d_j + β D,   r_j = p_j
-//     − ⟨b, d_j⟩.
+//     b̂_t = Σ_j (p_j − ⟨b, d_j⟩ + b_t d_jt) d_jt + β D_t = g_t + n b_t,
+//     g = Σ_j r_j d_j + β D,   r_j = p_j − ⟨b, d_j⟩.
 // Most bits agree with their sign already, so only those that do not are visited, in order, and a flip
 // changes g by one column of Σ d d', counted from the codes. All in fixed point. Where a row's sums need more
 // than 32 bits, g is kept in coarser units and a bit whose b̂ is within the rounding is settled in exact
 // 64-bit arithmetic: the result is that of exact arithmetic on every machine.
+#pragma once
+
+#include "kernels/prelude.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 constexpr int64_t kSumLimit = int64_t(1) << 29;
 constexpr int64_t kResidualLimit = 32766;  // what 16 bits hold
@@ -116,7 +122,7 @@ void add_column(const int8_t* spread, int64_t n, int t, int32_t scale, int32_t* 
     }
 }
 
-// The bits that disagree with their sign, or might: b_t g_t + n 2^f <= slack, as a mask.
+// The bits that disagree with their sign, or might: b_t g_t <= limit = slack − self, as a mask.
 template <int kWords>
 BITFM_INLINE void doubtful(const int32_t* g, const uint64_t* b, int32_t limit, const uint64_t* valid, uint64_t* mask) {
     for (int w = 0; w < kWords; ++w) {
@@ -176,6 +182,15 @@ struct FlipRow {
     }
 };
 
+// Targets are integers T in units of 2^-fraction. The row is worked on in units of 2^-unit, unit = fraction − shift, as
+// fine as residuals in 16 bits and sums over the row up to 2^29 allow:
+//     r_j = round(T_j / 2^shift) − ⟨b, d_j⟩ 2^unit      off by 1/2 at most: the products are exact,
+//     g_t = Σ_j r_j d_jt + trunc(β D_t 2^unit)          off by n/2 + 1 + |β D_t| 2^unit 2^-23: two roundings to float.
+// `slack` is no less than that, and stays valid, for a flip of bit t adds 2 b_t 2^unit Σ_j d_jt d_j to g, exactly. With
+// `self` = n 2^unit, b̂_t = g_t + b_t self has the exact sign wherever |b̂_t| > slack, so that bits with
+// b_t g_t + self > slack can stay; what is within the slack is asked of exact(). β D_t is cut off at 2^30, which the
+// rest of b̂_t, at most 2^29, cannot outweigh. If units were coarser than 1 (shift > fraction), ⟨b, d_j⟩ would not be a
+// multiple of them: then everything is within the slack, and exact() decides every bit.
 template <int kWords>
 int64_t update_flip_row(const FlipRow<kWords>& row, int16_t* r, int8_t* spread) {
     const FlipInput& in = row.in;
@@ -215,7 +230,6 @@ int64_t update_flip_row(const FlipRow<kWords>& row, int16_t* r, int8_t* spread) 
             g[t] = 2 * g[t] - total + whole;
         }
         self = int32_t(row.n << unit);
-        // Off by: half a unit an interaction, one for truncating β D, and float's rounding of it.
         slack = int32_t(row.n / 2) + 2 + (largest >> 21);
     }
 
@@ -252,7 +266,7 @@ int64_t update_flip_row(const FlipRow<kWords>& row, int16_t* r, int8_t* spread) 
 }
 
 template <int kWords>
-int64_t update_flip_rows(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
+int64_t update_rows_of(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
     int64_t flips = 0;
     for (int64_t i = begin; i < end; ++i) {
         const int64_t from = in.start[i], n = in.start[i + 1] - from;
@@ -269,15 +283,18 @@ int64_t update_flip_rows(const FlipInput& in, unsigned char* scratch, int64_t be
     return flips;
 }
 
-int64_t update_rows(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
+int64_t update_flip_rows(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
     switch (in.words) {
         case 1:
-            return update_flip_rows<1>(in, scratch, begin, end);
+            return update_rows_of<1>(in, scratch, begin, end);
         case 2:
-            return update_flip_rows<2>(in, scratch, begin, end);
+            return update_rows_of<2>(in, scratch, begin, end);
         case 4:
-            return update_flip_rows<4>(in, scratch, begin, end);
+            return update_rows_of<4>(in, scratch, begin, end);
         default:
-            return update_flip_rows<8>(in, scratch, begin, end);
+            return update_rows_of<8>(in, scratch, begin, end);
     }
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

@@ -1,0 +1,173 @@
+#include "scores/score_pairs.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/isa.hpp"
+
+namespace bitfm {
+
+namespace {
+
+constexpr int64_t kGrain = 16;    // pairs at a time
+constexpr size_t kLongField = 8;  // features from which on a field is worth summing by itself
+
+// The entries of some pairs' rows in parts, one after another: whatever is summed, what comes next is known.
+template <class Real>
+class Entries {
+  public:
+    void clear() {
+        parts_.clear();
+        columns_.clear();
+        x_.clear();
+    }
+
+    // A part a field, since a field's features often count the same; the short ones together. Returns their number.
+    size_t add(const Design<Real>& design, size_t block, int64_t row) {
+        const size_t before = parts_.size(), copied = columns_.size();
+        const Block& of = design.blocks[block];
+        const auto r = static_cast<size_t>(row);
+        for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
+            const Field<Real>& field = design.fields[static_cast<size_t>(f)];
+            if (field.identity) {
+                copy(field.first + row, 1);
+                continue;
+            }
+            const auto from = static_cast<size_t>(field.indptr[r]), to = static_cast<size_t>(field.indptr[r + 1]);
+            if constexpr (std::is_same_v<Real, float>)
+                if (to - from >= kLongField) {
+                    add_parts({field.first, field.indices.data(), field.values.data(), from, to});
+                    continue;
+                }
+            for (size_t p = from; p < to; ++p) copy(field.first + field.indices[p], field.values[p]);
+        }
+        add_parts({0, nullptr, nullptr, copied, columns_.size()});
+        return parts_.size() - before;
+    }
+
+    RowEntries part(size_t p) const {
+        if (p >= parts_.size()) return {};
+        const Part& of = parts_[p];
+        return {of.first, (of.column ? of.column : columns_.data()) + of.begin, (of.x ? of.x : x_.data()) + of.begin,
+                static_cast<int64_t>(of.end - of.begin)};
+    }
+
+  private:
+    struct Part {
+        int64_t first;
+        const int32_t* column;  // null, and x too: they were copied
+        const float* x;
+        size_t begin, end;
+    };
+
+    void copy(int64_t feature, Real x) {
+        columns_.push_back(static_cast<int32_t>(feature));
+        constexpr Real kMost = std::numeric_limits<float>::max();
+        x_.push_back(static_cast<float>(std::clamp(x, -kMost, kMost)));
+    }
+
+    void add_parts(Part part) {
+        for (const size_t end = part.end; part.begin < end; part.begin = part.end) {
+            part.end = std::min<size_t>(part.begin + kMostEntries, end);
+            parts_.push_back(part);
+        }
+    }
+
+    std::vector<Part> parts_;
+    std::vector<int32_t> columns_;
+    std::vector<float> x_;
+};
+
+// The pairs of one thread.
+template <class Real>
+class PairScorer {
+  public:
+    PairScorer(const Design<Real>& design, const PairTable& table, bool cross)
+        : design_(design),
+          table_(table),
+          cross_(cross),
+          stride_((table.width + kSumsAtOnce - 1) / kSumsAtOnce * kSumsAtOnce),
+          q_(design.blocks.size() * static_cast<size_t>(stride_)),
+          own_(design.blocks.size()) {}
+
+    void score(int64_t begin, int64_t end, double bias, std::span<double> out) {
+        const PairKernels& kernels = isa().kernels->pairs;
+        const size_t n_blocks = design_.blocks.size();
+        entries_.clear();
+        n_parts_.clear();
+        for (int64_t s = begin; s < end; ++s)
+            for (size_t b = 0; b < n_blocks; ++b)
+                if (changes(s, b, begin)) n_parts_.push_back(entries_.add(design_, b, row_of(s, b)));
+        auto n_parts = n_parts_.begin();
+        size_t first_part = 0;
+        for (int64_t s = begin; s < end; ++s) {
+            double score = bias;
+            for (size_t b = 0; b < n_blocks; ++b) {
+                if (changes(s, b, begin)) {
+                    sum(kernels, b, first_part, first_part + *n_parts);
+                    first_part += *n_parts++;
+                }
+                score += own_[b];
+                for (size_t c = 0; c < b; ++c)
+                    score += static_cast<double>(kernels.short_product(q(c), q(b), table_.width));
+            }
+            out[static_cast<size_t>(s)] = score;
+        }
+    }
+
+  private:
+    int32_t row_of(int64_t s, size_t block) const { return design_.blocks[block].rows[static_cast<size_t>(s)]; }
+    // A user's pairs often come one after another.
+    bool changes(int64_t s, size_t block, int64_t begin) const {
+        return s == begin || row_of(s, block) != row_of(s - 1, block);
+    }
+    float* q(size_t block) { return q_.data() + block * static_cast<size_t>(stride_); }
+
+    void sum(const PairKernels& kernels, size_t block, size_t first_part, size_t last_part) {
+        std::fill_n(q(block), stride_, 0.0f);
+        RowSums sums{q(block)};
+        for (size_t p = first_part; p < last_part; ++p)
+            kernels.sum_features(table_, entries_.part(p), entries_.part(p + 1), &sums);
+        own_[block] = sums.linear;
+        if (cross_) return;
+        auto pairs = static_cast<double>(kernels.short_product(q(block), q(block), table_.width));
+        for (size_t p = first_part; p < last_part; ++p) pairs -= kernels.sum_squares(table_, entries_.part(p));
+        own_[block] += pairs / 2;
+    }
+
+    const Design<Real>& design_;
+    const PairTable& table_;
+    bool cross_;
+    int stride_;
+    std::vector<float> q_;     // of each block's present row
+    std::vector<double> own_;  // ... and what it contributes by itself
+    Entries<Real> entries_;
+    std::vector<size_t> n_parts_;  // of each row
+};
+
+}  // namespace
+
+template <class Real>
+void score_pairs(Team& team, const Design<Real>& design, const PairTable& table, double bias, bool cross,
+                 std::span<double> out) {
+    const bool codes = table.kind == PairTable::Kind::codes;
+    require(table.width > 0 && table.width % (codes ? 8 : kSumsAtOnce) == 0,
+            codes ? "codes need whole bytes" : "vectors of numbers need a width that is a multiple of 64");
+    require(codes || cross, "vectors of numbers are scored across blocks only");
+    require(static_cast<int64_t>(out.size()) == design.n, "room for one score a pair is needed");
+    require(design.n_features <= INT32_MAX, "at most 2^31 - 1 features");
+    std::vector<PairScorer<Real>> scorers(static_cast<size_t>(team.size()), PairScorer<Real>(design, table, cross));
+    team.run(design.n, kGrain, [&](int64_t begin, int64_t end, int thread) {
+        scorers[static_cast<size_t>(thread)].score(begin, end, bias, out);
+    });
+}
+
+#define BITFM_INSTANTIATE(Real) \
+    template void score_pairs(Team&, const Design<Real>&, const PairTable&, double, bool, std::span<double>);
+BITFM_INSTANTIATE(float)
+BITFM_INSTANTIATE(double)
+
+}  // namespace bitfm
