@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import raw_reviews as raw
-from bitfm import DiscreteFM
+from bitfm import DistilledFM
 from bitfm.data import Words
 from bitfm.data.prepare import BadLines, MovieLens, RatingBatch, RatingTable, Source, prepare
 
@@ -193,7 +193,7 @@ def test_blocks_have_ids_last_and_fit(tmp_path):
     assert [span.name for span in data.blocks(fields=[]).fields] == ["id", "id"]
     with pytest.raises(ValueError, match="no field 'year'; there are words"):
         data.blocks(fields=["year"])
-    model = DiscreteFM(bits=8, random_state=0).fit(data.blocks(mask), data.ratings[mask])
+    model = DistilledFM(bits=8, random_state=0).fit(data.blocks(mask), data.ratings[mask])
     assert np.isfinite(model.predict(data.blocks(~mask))).all()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bitfm.bench._measure import WITH_HISTORY, Row, measure
 from bitfm.bench.datasets import READERS, Split, load, need_data
 from bitfm.bench.tuning import Tuned, tune_als, tune_bias, tune_sgd
-from bitfm.models import FM, DiscreteFM
+from bitfm.models import FM, DiscreteFM, DistilledFM
 from bitfm.validation import check_bits, check_integer
 
 __all__ = ["ANCHORED", "PAPER", "RIVALS", "run"]
@@ -90,7 +90,7 @@ def compare(split: Split, seed: int, bits: Sequence[int] | None, say: Callable[[
         add(method, None, tuned.model, tuned.fields, str(tuned))
     add("FM, Gibbs", None, FM(rank=16, solver="gibbs", pairs="across", random_state=seed), WITH_HISTORY)
     for length in bits or _BITS[PAPER]:
-        add(PAPER, length, DiscreteFM(length, objective="paper", random_state=seed), ())
+        add(PAPER, length, DiscreteFM(length, random_state=seed), ())
     for length in bits or _BITS[ANCHORED]:
-        add(ANCHORED, length, DiscreteFM(length, random_state=seed), WITH_HISTORY)
+        add(ANCHORED, length, DistilledFM(length, random_state=seed), WITH_HISTORY)
     return rows

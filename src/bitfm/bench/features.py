@@ -10,7 +10,7 @@ import numpy as np
 
 from bitfm.bench._measure import WITH_HISTORY, Row, measure, scored
 from bitfm.bench.datasets import Split, load, need_data
-from bitfm.models import FM, BiasModel, DiscreteFM
+from bitfm.models import FM, BiasModel, DistilledFM
 from bitfm.validation import check_bits, check_integer
 
 __all__ = ["run"]
@@ -76,7 +76,7 @@ def compare_cold(split: Split, bits: int, seed: int, say: Callable[[str], None])
 def _machines(bits: int, seed: int) -> dict[str, Any]:
     return {
         "FM, Gibbs": FM(rank=16, solver="gibbs", pairs="across", random_state=seed),
-        "DFM, anchored": DiscreteFM(bits, random_state=seed),
+        "DFM, anchored": DistilledFM(bits, random_state=seed),
     }
 
 

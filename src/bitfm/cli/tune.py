@@ -53,7 +53,7 @@ def tune(
 ) -> None:
     """Choose the settings of bitfm fit on a validation part of the training data (needs the extra tune).
 
-    What --test holds out is not used. The settings: bits, objective, β, λ and the rank of the teacher.
+    What --test holds out is not used. The settings: bits, model, β, λ and the rank of the teacher.
 
     bitfm tune --interactions ratings.csv --test 0.5 --trials 30 --study trials.db -o bitfm.toml
     """
@@ -99,5 +99,5 @@ def tune(
 
 
 def _row(trial: Trial) -> dict[str, Any]:
-    settings = dict.fromkeys(("bits", "objective", "beta", "anchor", "rank")) | trial.settings.options()
+    settings = dict.fromkeys(("bits", "model", "beta", "anchor", "rank")) | trial.settings.options()
     return {**settings, "NDCG@10": trial.quality, "seconds": trial.seconds}

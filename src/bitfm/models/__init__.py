@@ -1,10 +1,12 @@
 """The models."""
 
+from bitfm.models._codes import CodeModel
 from bitfm.models._explain import Explanation, FeatureShare, PairShare
 from bitfm.models._gibbs import Samples
 from bitfm.models._progress import Callback, Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
+from bitfm.models.distilled import DistilledFM
 from bitfm.models.fm import FM
 from bitfm.models.hashing import (
     BCCF,
@@ -27,8 +29,10 @@ __all__ = [
     "PPH",
     "BiasModel",
     "Callback",
+    "CodeModel",
     "CollaborativeHashing",
     "DiscreteFM",
+    "DistilledFM",
     "Explanation",
     "FeatureShare",
     "Iteration",

@@ -31,7 +31,7 @@ _DATA_SWEEPS = 3
 
 @dataclass(frozen=True)
 class AnchoredSettings:
-    """DiscreteFM's parameters, checked."""
+    """DistilledFM's parameters, checked."""
 
     bits: int
     teacher: FM | None

@@ -27,6 +27,7 @@ from bitfm.models._gibbs import MOST_NUMBERS, Samples, by_feature, from_features
 from bitfm.models._progress import Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
+from bitfm.models.distilled import DistilledFM
 from bitfm.models.fm import FM
 from bitfm.models.popularity import Popularity
 from bitfm.models.random_scores import RandomScores
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["TABLES_PREFIX", "build_model", "load", "save_model", "told_of"]
 
 _KINDS: dict[str, type[FeatureModel]] = {
-    kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM, Popularity, RandomScores)
+    kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM, DistilledFM, Popularity, RandomScores)
 } | {name: getattr(hashing, name) for name in hashing.__all__}
 _REALS = (np.dtype(np.float32), np.dtype(np.float64))
 _MACHINES = ("teacher", "fm")  # settings that are machines to learn from
@@ -100,7 +101,7 @@ def load(path: str | os.PathLike[str]) -> FeatureModel:
 
     Returns
     -------
-    BiasModel, FM, DiscreteFM or another of bitfm's models
+    BiasModel, FM, DiscreteFM, DistilledFM or another of bitfm's models
         Fitted; its arrays are read-only views into the file.
 
     Raises
@@ -111,9 +112,9 @@ def load(path: str | os.PathLike[str]) -> FeatureModel:
     Examples
     --------
     >>> import tempfile, pathlib, scipy.sparse as sp
-    >>> from bitfm import Block, Blocks, DiscreteFM, load
+    >>> from bitfm import Block, Blocks, DistilledFM, load
     >>> X = Blocks(user=Block([0, 0, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0], {"id": sp.identity(2)}))
-    >>> model = DiscreteFM(bits=8).fit(X, [5, 4, 3])
+    >>> model = DistilledFM(bits=8).fit(X, [5, 4, 3])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(pathlib.Path(folder) / "shop.bitfm")
     ...     opened = load(pathlib.Path(folder) / "shop.bitfm")
@@ -185,8 +186,8 @@ def build_model(contents: modelfile.Contents) -> FeatureModel:
         model.pairs_ = metadata.get("pairs", "")
         if model.pairs_ not in ("all", "across"):
             raise ModelFileError(f"has pairs {model.pairs_!r}, neither 'all' nor 'across'")
-    known = ("all", "across", "auto") if isinstance(model, DiscreteFM) else ("all", "across")
-    if isinstance(model, FM | DiscreteFM) and model.pairs not in known:
+    known = ("all", "across", "auto") if isinstance(model, DistilledFM) else ("all", "across")
+    if isinstance(model, FM | DiscreteFM | DistilledFM) and model.pairs not in known:
         raise ModelFileError(f"has pairs {model.pairs!r}, none of {', '.join(known)}")
     n_jobs = getattr(model, "n_jobs", None)
     if not isinstance(n_jobs, int | None) or isinstance(n_jobs, bool) or n_jobs == 0:

@@ -31,7 +31,7 @@ class Examples(NamedTuple):
 
 
 def teacher_of_events() -> FM:
-    """Return the machine that codes learn events from.
+    """Return the teacher of codes that learn from events.
 
     Draws from a posterior, which are the best teachers of ratings, take 0 and 1 for exact and learn by heart which
     items happened to be drawn. A ridge does not.

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
+from bitfm.models import DiscreteFM, DistilledFM
 from bitfm.models._progress import Callback
-from bitfm.models.discrete import DiscreteFM
 from bitfm.recommender._events import FOLDS, event_examples
 from bitfm.recommender._fold_in import Prior, variance_before
 from bitfm.recommender._growth import ids_of, with_all_ids
@@ -58,7 +58,7 @@ class Fitting:
     items: Side
     context: tuple[FittedColumn, ...]
     interactions: Interactions
-    model: DiscreteFM
+    model: DiscreteFM | DistilledFM
     history: bool
     raters: bool
     negatives: int

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from bitfm.data.blocks import FieldSpan
-from bitfm.models.discrete import DiscreteFM
+from bitfm.models import CodeModel
 from bitfm.recommender._fold_in import Ids
 
 __all__ = ["ids_of", "with_all_ids", "with_codes", "with_ids", "without_fields"]
 
 
-def with_ids(model: DiscreteFM, sizes: Mapping[str, int]) -> DiscreteFM:
+def with_ids(model: CodeModel, sizes: Mapping[str, int]) -> CodeModel:
     """Return a model whose field ``id`` of each block named has so many features; new ones say nothing yet."""
     spans = model.fields_
     more = [max(sizes.get(f.block, 0) - f.size, 0) if f.name == "id" else 0 for f in spans]
@@ -32,8 +32,8 @@ def with_ids(model: DiscreteFM, sizes: Mapping[str, int]) -> DiscreteFM:
 
 
 def with_all_ids(
-    model: DiscreteFM, met: Mapping[str, npt.NDArray[Any]], sizes: Mapping[str, int], seen: Mapping[str, str]
-) -> DiscreteFM:
+    model: CodeModel, met: Mapping[str, npt.NDArray[Any]], sizes: Mapping[str, int], seen: Mapping[str, str]
+) -> CodeModel:
     """Return a model that was fitted to those who were met with columns for everybody; what is new says nothing.
 
     Parameters
@@ -67,7 +67,7 @@ def with_all_ids(
     return _like(model, tuple(fields), *arrays)
 
 
-def with_codes(model: DiscreteFM, block: str, numbers: npt.NDArray[Any], ids: Ids) -> DiscreteFM:
+def with_codes(model: CodeModel, block: str, numbers: npt.NDArray[Any], ids: Ids) -> CodeModel:
     """Return a model in which some ids of a block have other codes, gains and weights."""
     at = _features(model, block, numbers)
     codes, gains, weights = (np.array(a) for a in (model.codes_, model.gains_, model.weights_))
@@ -75,8 +75,8 @@ def with_codes(model: DiscreteFM, block: str, numbers: npt.NDArray[Any], ids: Id
     return _like(model, model.fields_, codes, gains, weights)
 
 
-def _like(model: DiscreteFM, fields: tuple[FieldSpan, ...], codes: Any, gains: Any, weights: Any) -> DiscreteFM:
-    other: DiscreteFM = clone(model)
+def _like(model: CodeModel, fields: tuple[FieldSpan, ...], codes: Any, gains: Any, weights: Any) -> CodeModel:
+    other: CodeModel = clone(model)
     other.codes_, other.gains_, other.weights_ = codes, gains, weights
     other.fields_, other.n_features_in_ = fields, fields[-1].stop
     other.bias_, other.pairs_ = model.bias_, model.pairs_
@@ -84,20 +84,18 @@ def _like(model: DiscreteFM, fields: tuple[FieldSpan, ...], codes: Any, gains: A
     return other
 
 
-def ids_of(
-    model: DiscreteFM, block: str, numbers: npt.NDArray[Any]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
+def ids_of(model: CodeModel, block: str, numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
     """Return the weights and the vectors, gain × code, of some ids of a block."""
     at = _features(model, block, numbers)
     return model.weights_[at], model._factors_of(at)
 
 
-def _features(model: DiscreteFM, block: str, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _features(model: CodeModel, block: str, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     first = next(f.start for f in model.fields_ if f.block == block and f.name == "id")
     return np.asarray(numbers, np.int64) + first
 
 
-def without_fields(model: DiscreteFM, names: Sequence[str]) -> DiscreteFM:
+def without_fields(model: CodeModel, names: Sequence[str]) -> CodeModel:
     """Return a model for which some fields, such as ``"user.history"``, or whole blocks say nothing."""
     gains, weights = np.array(model.gains_), np.array(model.weights_)
     for name in names:

@@ -19,7 +19,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import FrameKind
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
-from bitfm.models import DiscreteFM
+from bitfm.models import CodeModel
 from bitfm.models._saving import TABLES_PREFIX, build_model, save_model, told_of
 from bitfm.recommender._fold_in import Opposite, Prior
 from bitfm.recommender._log import Log
@@ -36,7 +36,6 @@ Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 _ENTRY = "recommender"
 _SETTINGS: dict[str, tuple[type, ...]] = {
     "bits": (int,),
-    "objective": (str,),
     "history": (bool,),
     "raters": (bool,),
     "negatives": (int,),
@@ -180,7 +179,7 @@ def _amount(name: str, value: Any) -> float:
 
 def _state(contents: modelfile.Contents, about: _About, tables: Tensors) -> State:
     model = build_model(contents)
-    if not isinstance(model, DiscreteFM) or model._saved_index is None or model.pairs_ != "across":
+    if not isinstance(model, CodeModel) or model._saved_index is None or model.pairs_ != "across":
         raise ModelFileError("holds tables of a recommender without its model and index")
     users, items = (_side(name, about.part(name), tables) for name in ("user", "item"))
     context = _columns("context", about.items("context"), tables)
@@ -218,7 +217,7 @@ def _settings(about: _About) -> dict[str, Any]:
     return settings
 
 
-def _check_fields(model: DiscreteFM, users: Side, items: Side, context: tuple[FittedColumn, ...]) -> None:
+def _check_fields(model: CodeModel, users: Side, items: Side, context: tuple[FittedColumn, ...]) -> None:
     """Refuse tables whose sizes and order are not those of the model's fields."""
     found = [((f.block, f.name), f.size) for f in model.fields_]
     expected = [*_fields_of(users, len(items), dict(found))]

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
+from bitfm.models import CodeModel
 from bitfm.models._half import Rows
-from bitfm.models.discrete import DiscreteFM
 from bitfm.recommender._fold_in import Opposite, Prior
 from bitfm.recommender._log import Log, seen_table
 from bitfm.recommender._side import Side, one_hot_ids
@@ -52,7 +52,7 @@ class State:
     items: Side
     context: tuple[FittedColumn, ...]
     log: Log
-    model: DiscreteFM
+    model: CodeModel
     index: Index  # an item's position is its number
     priors: Mapping[str, Prior]  # of either side's ids
     opposites: Mapping[str, Opposite]  # what a new id of a side meets, as it was at the fit

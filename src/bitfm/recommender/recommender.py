@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bitfm.data.blocks import Blocks
-from bitfm.models import DiscreteFM, Explanation
+from bitfm.models import CodeModel, DiscreteFM, DistilledFM, Explanation
 from bitfm.models._base import FeatureModel
 from bitfm.models._progress import Callback
 from bitfm.recommender import _changes, _evaluation, _given, _query
@@ -38,11 +38,9 @@ class Recommender:
     ----------
     bits : int, default 64
         Length of the codes: a multiple of 8 from 8 to 512.
-    objective : {"anchored", "paper"}, default "anchored"
-        As of `DiscreteFM`.
-    model : DiscreteFM, optional
-        Settings of the machine, in place of ``bits``, ``objective``, ``random_state``, ``n_jobs`` and ``verbose``. Its
-        features always meet across users, context and items, never within one of them.
+    model : DistilledFM or DiscreteFM, optional
+        The model to fit, in place of ``bits``, ``random_state``, ``n_jobs`` and ``verbose``. Its features always meet
+        across users, context and items, never within one of them. By default a `DistilledFM`.
     kinds : mapping of column to kind, optional
         What columns are, where it is not what they look like: ``{"zip": "ignore", "item.year": "number"}``; see
         `bitfm.data.kind_of`. A column is called by its name, or by ``user.``, ``item.`` or ``context.`` and its name.
@@ -101,8 +99,7 @@ class Recommender:
         self,
         bits: int = 64,
         *,
-        objective: str = "anchored",
-        model: DiscreteFM | None = None,
+        model: DistilledFM | DiscreteFM | None = None,
         kinds: Mapping[str, Any] | None = None,
         history: bool = True,
         raters: bool = True,
@@ -112,7 +109,6 @@ class Recommender:
         verbose: int = 0,
     ) -> None:
         self.bits = bits
-        self.objective = objective
         self.model = model
         self.kinds = kinds
         self.history = history
@@ -211,7 +207,7 @@ class Recommender:
             item_side,
             columns,
             read,
-            self._machine(events=target is None),
+            self._model_to_fit(events=target is None),
             bool(self.history),
             bool(self.raters),
             check_integer("negatives", self.negatives, 1, 1000),
@@ -440,8 +436,8 @@ class Recommender:
         return [f"{field.block}.{field.name}" for field in self._fitted().model.fields_]
 
     @property
-    def model_(self) -> DiscreteFM:
-        """The fitted machine."""
+    def model_(self) -> CodeModel:
+        """The fitted model."""
         return self._fitted().model
 
     def describe(self) -> Any:
@@ -464,24 +460,18 @@ class Recommender:
         self._fitted()
         save_recommender(self, Path(path))
 
-    def _machine(self, *, events: bool) -> DiscreteFM:
-        if self.model is not None:
-            if not isinstance(self.model, DiscreteFM):
-                raise TypeError(f"model must be a DiscreteFM or None, got {type(self.model).__name__}.")
-            machine: DiscreteFM = clone(self.model)
-        else:
-            machine = DiscreteFM(
-                self.bits,
-                objective=self.objective,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-        if events and machine.objective == "anchored":
-            machine.teacher = teacher_of_events() if machine.teacher is None else machine.teacher
-            machine.anchor = ANCHOR if machine.anchor == "auto" else machine.anchor
-        machine.pairs = "across"
-        return machine
+    def _model_to_fit(self, *, events: bool) -> DistilledFM | DiscreteFM:
+        model = self.model
+        if model is None:
+            model = DistilledFM(self.bits, random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose)
+        elif not isinstance(model, DistilledFM | DiscreteFM):
+            raise TypeError(f"model must be a DistilledFM, a DiscreteFM or None, got {type(model).__name__}.")
+        model = clone(model)
+        if events and isinstance(model, DistilledFM):
+            model.teacher = teacher_of_events() if model.teacher is None else model.teacher
+            model.anchor = ANCHOR if model.anchor == "auto" else model.anchor
+        model.pairs = "across"
+        return model
 
     def _fitted(self) -> State:
         if self._state is None:
