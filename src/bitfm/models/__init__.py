@@ -2,7 +2,6 @@
 
 from bitfm.models._codes import CodeModel
 from bitfm.models._explain import Explanation, FeatureShare, PairShare
-from bitfm.models._gibbs import Samples
 from bitfm.models._progress import Callback, Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
@@ -20,6 +19,7 @@ from bitfm.models.hashing import (
 )
 from bitfm.models.popularity import Popularity
 from bitfm.models.random_scores import RandomScores
+from bitfm.models.solvers.gibbs import Samples
 
 __all__ = [
     "BCCF",

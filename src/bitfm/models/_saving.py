@@ -23,7 +23,6 @@ from bitfm.errors import ModelFileError
 from bitfm.models import hashing
 from bitfm.models._base import FeatureModel
 from bitfm.models._codes import CodeModel
-from bitfm.models._gibbs import MOST_NUMBERS, Samples, by_feature, from_features
 from bitfm.models._progress import Iteration
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
@@ -31,6 +30,7 @@ from bitfm.models.distilled import DistilledFM
 from bitfm.models.fm import FM
 from bitfm.models.popularity import Popularity
 from bitfm.models.random_scores import RandomScores
+from bitfm.models.solvers.gibbs import MOST_NUMBERS, Samples, by_feature, from_features
 
 if TYPE_CHECKING:
     from bitfm.retrieval import Index

@@ -6,15 +6,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from bitfm.core import make_trainer
+from bitfm.core import make_trainer, predict_reals
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._base import check_finite
-from bitfm.models._linear import LinearModel
-from bitfm.models._one_hot import split_one_hot
+from bitfm.data.one_hot import split_one_hot
+from bitfm.models._base import FeatureModel, Floats, check_finite
 from bitfm.models._progress import Callback, Iteration, Progress
 from bitfm.validation import check_integer, check_real, thread_count
 
-__all__ = ["BiasModel"]
+__all__ = ["BiasModel", "LinearModel"]
+
+
+class LinearModel(FeatureModel):
+    """A model without pair terms: w0 + Σ w x."""
+
+    n_jobs: int | None
+
+    def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
+        weights = np.ascontiguousarray(self.weights_, dtype)
+        nothing = np.zeros((len(weights), 0), np.float32)
+        return predict_reals(design, self.bias_, weights, nothing, False, thread_count(self.n_jobs))
 
 
 class BiasModel(LinearModel):

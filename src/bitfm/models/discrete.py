@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from bitfm.data.blocks import FieldSizes
+from bitfm.data.one_hot import split_one_hot
 from bitfm.models._codes import CodeModel, in_single_precision
-from bitfm.models._one_hot import split_one_hot
-from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Callback, Progress
-from bitfm.models._pull import JointDelegate
+from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DiscreteFM"]

@@ -7,11 +7,11 @@ from numbers import Real
 from typing import Any, Self
 
 from bitfm.data.blocks import Blocks, FieldSizes
-from bitfm.models._anchored import AnchoredFit, AnchoredSettings
+from bitfm.data.one_hot import split_one_hot
 from bitfm.models._codes import CodeModel, in_single_precision
-from bitfm.models._one_hot import split_one_hot
 from bitfm.models._progress import Callback, Progress
 from bitfm.models.fm import FM
+from bitfm.models.solvers.distillation import AnchoredFit, AnchoredSettings
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DistilledFM"]

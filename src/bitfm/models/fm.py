@@ -11,14 +11,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm import _core
+from bitfm.core import predict_reals
 from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.data.one_hot import split_one_hot
 from bitfm.models._base import FeatureModel, Floats, counted
-from bitfm.models._descent import FMSettings, descend
-from bitfm.models._gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
-from bitfm.models._one_hot import split_one_hot
-from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.models.solvers.descent import FMSettings, descend
+from bitfm.models.solvers.gibbs import MOST_NUMBERS, Samples, Schedule, draw_samples, last_draws, side_by_side
+from bitfm.models.solvers.parameters import Parameters
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
 
 __all__ = ["FM"]
@@ -355,7 +355,7 @@ class FM(FeatureModel):
     def _score_by(self, design: Any, dtype: np.dtype[Any], bias: float, weights: Floats, factors: Floats) -> Floats:
         cross = self.pairs == "across"
         weights = np.ascontiguousarray(weights, dtype)
-        return _core.predict_reals(design, bias, weights, factors, cross, thread_count(self.n_jobs))
+        return predict_reals(design, bias, weights, factors, cross, thread_count(self.n_jobs))
 
 
 def _or(value: Any, default: float) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bitfm.data.blocks import FieldSizes
 from bitfm.models._ids import IdRatings
-from bitfm.models._linear import LinearModel
+from bitfm.models.bias import LinearModel
 
 __all__ = ["Popularity"]
 

@@ -13,9 +13,9 @@ from bitfm.core import unpack_codes
 from bitfm.data import make_bookshop
 from bitfm.models import DCF, DCMF
 from bitfm.models._ids import IdRatings
-from bitfm.models._paper import PaperFit
 from bitfm.models._progress import Progress
 from bitfm.models.hashing._sides import Content
+from bitfm.models.solvers.paper import PaperFit
 
 SHOP = make_bookshop(150, 90, 3000)
 Y = np.asarray(SHOP.ratings["rating"], float)

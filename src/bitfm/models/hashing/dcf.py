@@ -8,11 +8,10 @@ import numpy as np
 
 from bitfm.models._base import Floats
 from bitfm.models._ids import IdRatings
-from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
 from bitfm.models._progress import Progress
-from bitfm.models._pull import JointDelegate, Pull
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._sides import Side, SidePulls
+from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, Pull, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DCF"]

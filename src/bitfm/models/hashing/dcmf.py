@@ -7,9 +7,9 @@ from typing import Any
 import scipy.sparse as sp
 
 from bitfm.models._ids import IdRatings
-from bitfm.models._pull import Pull
 from bitfm.models.hashing._sides import Content, Side, SidePulls
 from bitfm.models.hashing.dcf import _MOST_PULL, DCF
+from bitfm.models.solvers.paper import Pull
 from bitfm.validation import check_real
 
 __all__ = ["DCMF"]

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, check_finite, counted
-from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
+from bitfm.models.solvers.parameters import Parameters
 
 __all__ = [
     "MOST_NUMBERS",
@@ -80,6 +80,7 @@ class Schedule(NamedTuple):
 
     @property
     def n_kept(self) -> int:
+        """How many draws are kept of all chains together."""
         return min(self.n_samples, self.n_chains * (1 + (self.n_iter - 1) // self.thin))
 
     def n_keeping(self, number: int) -> int:

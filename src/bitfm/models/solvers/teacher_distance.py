@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm import _core
-from bitfm.core import pack_signs, single_blas_thread, unpack_codes
+from bitfm.core import anchor_field, anchor_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
 from bitfm.data.blocks import Blocks
 from bitfm.data.feature_table import FeatureTable
 
@@ -126,7 +125,7 @@ class RowAnchor:
 
         def update(side: _Side, field: _Field, error: Matrix, hessian: Matrix) -> int:
             codes, gains = self.codes[field.features], self.gains[field.features]
-            flips = _core.anchor_field(
+            flips = anchor_field(
                 codes, gains, error, hessian, side.weights, *field.columns, passes, self._shared, self._threads
             )
             if self._shared:
@@ -255,13 +254,13 @@ class FeatureAnchor:
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
-        return _core.anchor_pairs(self.codes, self.gains, self._factors, self._weights, passes)
+        return anchor_pairs(self.codes, self.gains, self._factors, self._weights, passes)
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
         """Return by how much the gains are to be scaled, all alike, to predict these residuals best."""
         zeros = np.zeros(len(self.codes), blocks.dtype)
         design = blocks.design()
-        pairs = _core.predict_codes(design, 0.0, zeros, self.codes, self.gains, False, self._threads)
+        pairs = predict_codes(design, 0.0, zeros, self.codes, self.gains, False, self._threads)
         prior = float(np.mean(residual**2)) / spread**2
         total = float(np.sum(pairs * pairs)) + prior
         strength = (float(np.sum(pairs * residual)) + prior) / total if total > 0 else 1.0

@@ -9,7 +9,7 @@ import pytest
 
 from bitfm import Blocks, _core
 from bitfm.core import make_trainer, pack_signs, unpack_codes
-from bitfm.models._anchor import FeatureAnchor, RowAnchor
+from bitfm.models.solvers.teacher_distance import FeatureAnchor, RowAnchor
 from problems import KINDS, float64, random_blocks, scores
 
 ACROSS = ("bare", "context", "shared", "mixed")  # two or three blocks; ids alone, or beside features

@@ -11,14 +11,14 @@ import scipy.linalg
 
 from bitfm.core import single_blas_thread
 from bitfm.data.blocks import Blocks
-from bitfm.models._anchor import mean_squares
 from bitfm.models._base import Floats
-from bitfm.models._gibbs import side_by_side
-from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Callback
 from bitfm.models.fm import FM
+from bitfm.models.solvers.gibbs import side_by_side
+from bitfm.models.solvers.parameters import Parameters
+from bitfm.models.solvers.teacher_distance import mean_squares
 
-__all__ = ["Teaching", "default_teacher", "teacher_by_descent", "teaching_of"]
+__all__ = ["Teaching", "default_teacher", "ridge_by_field", "teacher_by_descent", "teaching_of"]
 
 _RANK = 16
 _CHAINS, _TRIAL_CHAINS = 4, 2
@@ -62,7 +62,7 @@ def teacher_by_descent(
         _RANK,
         n_iter=_SWEEPS,
         tol=0,
-        regularization=_ridge_by_field(blocks),
+        regularization=ridge_by_field(blocks),
         linear_regularization=_WEIGHT_RIDGE,
         pairs="across" if cross else "all",
         random_state=seed,
@@ -71,7 +71,7 @@ def teacher_by_descent(
     return Parameters(machine.bias_, machine.weights_, machine.factors_).scaled(unit, -middle / unit)
 
 
-def _ridge_by_field(blocks: Blocks) -> dict[str, float]:
+def ridge_by_field(blocks: Blocks) -> dict[str, float]:
     """Return λ of the factors: more where ratings meet in fewer than half the columns of a side's largest field.
 
     Such columns could take on any length with the λ for many, and spare the other side the penalty.

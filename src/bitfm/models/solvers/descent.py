@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm import _core
-from bitfm.core import make_trainer
+from bitfm.core import make_trainer, predict_reals
 from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats
-from bitfm.models._parameters import Parameters
 from bitfm.models._progress import Progress
+from bitfm.models.solvers.parameters import Parameters
 
 __all__ = ["FMSettings", "descend"]
 
@@ -101,7 +100,7 @@ class _Validation(NamedTuple):
         return cls(blocks.design(), y, weight if counts else None)
 
     def rmse(self, now: Parameters, s: FMSettings) -> float:
-        scores = _core.predict_reals(self.design, now.bias, now.weights, now.factors, s.cross, s.threads)
+        scores = predict_reals(self.design, now.bias, now.weights, now.factors, s.cross, s.threads)
         return float(np.sqrt(np.average((self.y - scores) ** 2, weights=self.weight)))
 
 

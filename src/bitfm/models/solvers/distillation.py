@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from bitfm import _core
-from bitfm.core import make_trainer
+from bitfm.core import make_trainer, predict_codes
 from bitfm.data.blocks import Blocks
-from bitfm.models._anchor import FeatureAnchor, RowAnchor
 from bitfm.models._base import Floats, check_finite
 from bitfm.models._progress import Iteration, Progress
-from bitfm.models._teacher import Teaching, default_teacher, teacher_by_descent, teaching_of
 from bitfm.models.fm import FM
+from bitfm.models.solvers.teacher import Teaching, default_teacher, teacher_by_descent, teaching_of
+from bitfm.models.solvers.teacher_distance import FeatureAnchor, RowAnchor
 
 __all__ = ["AnchoredFit", "AnchoredSettings"]
 
@@ -207,7 +206,7 @@ class AnchoredFit:
         s = self.settings
         codes, gains, weights, bias = student
         design = blocks.design()
-        return _core.predict_codes(design, bias, weights, codes, gains, s.cross, s.threads)
+        return predict_codes(design, bias, weights, codes, gains, s.cross, s.threads)
 
 
 class _Lesson:

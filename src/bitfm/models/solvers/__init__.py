@@ -1,0 +1,1 @@
+"""How models are fitted: one file per solver."""
