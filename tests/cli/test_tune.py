@@ -108,7 +108,7 @@ def test_without_optuna_it_says_what_to_install(tmp_path, ratings):
 def test_settings_become_a_model_and_options():
     model = CodeSettings(32, "discrete", beta=3.0).to_fit(seed=4)
     assert (model.bits, model.beta, model.random_state) == (32, 3.0, 4)
-    model = CodeSettings(anchor="inf", rank=8).to_fit(seed=4)
-    assert (model.anchor, model.teacher.rank) == (float("inf"), 8)
-    assert CodeSettings(anchor="10").to_fit(0).anchor == 10.0
+    model = CodeSettings(anchor_strength="inf", rank=8).to_fit(seed=4)
+    assert (model.anchor_strength, model.teacher.rank) == (float("inf"), 8)
+    assert CodeSettings(anchor_strength="10").to_fit(0).anchor_strength == 10.0
     assert CodeSettings(rank=8).options() == {"bits": 64, "model": "distilled", "rank": 8}

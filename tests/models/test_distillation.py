@@ -107,7 +107,7 @@ def test_a_fitted_teacher_is_taken_as_it_is_and_not_kept(shop, solver):
     before, settings = bytes_of(teacher), teacher.get_params()
     model = DistilledFM(32, teacher=teacher).fit(X, y)
     assert (bytes_of(teacher), teacher.get_params()) == (before, settings)
-    assert {item.stage for item in model.fit_log_} == {"anchor"}
+    assert {item.stage for item in model.fit_log_} == {"distillation"}
     arrays = [v for name, v in vars(model).items() if isinstance(v, np.ndarray)]
     assert len(arrays) == 3
     for array in arrays:
@@ -136,7 +136,7 @@ def test_a_teacher_that_is_not_fitted_gives_the_settings(shop):
             (number, total) for number in range(1, total + 1)
         ]
     without = quick(validation_fraction=0).fit(X, y)
-    assert {item.stage for item in without.fit_log_} == {"teacher", "anchor"}
+    assert {item.stage for item in without.fit_log_} == {"teacher", "distillation"}
 
 
 def test_more_bits_say_more_exactly_what_the_teacher_says(bookshop, taught):
@@ -150,8 +150,8 @@ def test_more_bits_say_more_exactly_what_the_teacher_says(bookshop, taught):
     [
         ({"teacher": BiasModel()}, "teacher must be an FM"),
         ({"teacher": FM(rank=2, n_iter=1).fit(np.eye(3), [1, 2, 3])}, r"sizes \[3\].*\[30, 1, 20, 12\]"),
-        ({"anchor": -1}, "anchor must be 'auto', inf or a number"),
-        ({"anchor": 2.0, "pairs": "all"}, "anchor 2.0 needs interactions across blocks"),
+        ({"anchor_strength": -1}, "anchor_strength must be 'auto', inf or a number"),
+        ({"anchor_strength": 2.0, "pairs": "all"}, "anchor_strength 2.0 needs pairs across blocks"),
     ],
 )
 def test_what_cannot_be_is_a_clear_error(shop, params, told):
@@ -159,11 +159,11 @@ def test_what_cannot_be_is_a_clear_error(shop, params, told):
         DistilledFM(8, **params).fit(*shop)
 
 
-def test_a_finite_anchor_needs_several_blocks():
+def test_a_finite_anchor_strength_needs_several_blocks():
     X = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(ValueError, match="across blocks"):
-        quick(anchor=1.0).fit(X, X[:, 0])
-    assert np.isfinite(quick(anchor=np.inf).fit(X, X[:, 0]).predict(X)).all()
+        quick(anchor_strength=1.0).fit(X, X[:, 0])
+    assert np.isfinite(quick(anchor_strength=np.inf).fit(X, X[:, 0]).predict(X)).all()
 
 
 # How good it is
@@ -184,14 +184,15 @@ def test_codes_are_as_good_as_their_teacher_and_better_than_none(bookshop, taugh
     assert reached >= 0.99 * best
 
 
-def test_the_anchor_may_be_weighed_against_the_data(bookshop, taught):
+def test_the_teacher_may_be_weighed_against_the_data(bookshop, taught):
     X, y, _, train = bookshop
     models = {
-        anchor: DistilledFM(16, teacher=taught, anchor=anchor).fit(X[train], y[train]) for anchor in (0, 10, np.inf)
+        strength: DistilledFM(16, teacher=taught, anchor_strength=strength).fit(X[train], y[train])
+        for strength in (0, 10, np.inf)
     }
-    losses = {anchor: rmse(y[train], m.predict(X[train])) for anchor, m in models.items()}
+    losses = {strength: rmse(y[train], m.predict(X[train])) for strength, m in models.items()}
     assert losses[0] < losses[10] < losses[np.inf]  # the closer to the data, the less to the teacher
-    held_out = {anchor: rmse(y[~train], m.predict(X[~train])) for anchor, m in models.items()}
+    held_out = {strength: rmse(y[~train], m.predict(X[~train])) for strength, m in models.items()}
     assert held_out[np.inf] < held_out[0]
 
 
@@ -220,7 +221,7 @@ def test_gains_may_be_one_a_field(bookshop):
             values = model.gains_[field.start : field.stop]
             assert (len(np.unique(values[values > 0])) <= 1) == (gains == "field" or field.size == 1)
     assert scores["field"] < rmse(y[~train], BiasModel().fit(X[train], y[train]).predict(X[~train]))
-    with pytest.raises(ValueError, match=r"gains 'field' needs interactions across blocks"):
+    with pytest.raises(ValueError, match=r"gains 'field' needs pairs across blocks"):
         quick(32, gains="field").fit(X.to_csr(), y)
     with pytest.raises(ValueError, match=r"gains.*'word'"):
         quick(32, gains="word").fit(X, y)
@@ -290,8 +291,8 @@ def test_fields_and_blocks_without_columns_are_no_trouble(shop, pairs):
     user, item = X.blocks["user"], X.blocks["item"]
     empty = {"none": np.zeros((20, 0), np.float32)}
     with_none = Blocks(user=user, item=Block(item.rows, dict(item.tables) | empty))
-    for anchor in ("auto", np.inf) + ((2.0,) if pairs == "across" else ()):
-        model = quick(pairs=pairs, anchor=anchor)
+    for strength in ("auto", np.inf) + ((2.0,) if pairs == "across" else ()):
+        model = quick(pairs=pairs, anchor_strength=strength)
         np.testing.assert_array_equal(model.fit(with_none, y).predict(with_none), model.fit(X, y).predict(X))
     nobody = Blocks(user=Block(np.zeros(len(y), int), {"none": np.zeros((1, 0))}), item=item)
     model = quick(pairs=pairs).fit(nobody, y)

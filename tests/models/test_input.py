@@ -444,7 +444,7 @@ REFUSED = {
     | CODES
     | {
         "teacher": ["x", 3, FM, BiasModel()],
-        "anchor": [-1, np.nan, -np.inf, 1e13, "x", None, True],
+        "anchor_strength": [-1, np.nan, -np.inf, 1e13, "x", None, True],
         "validation_fraction": [-0.1, 1, 1.5, np.nan, "x", None],
     },
 }

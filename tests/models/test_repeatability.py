@@ -31,7 +31,7 @@ MODELS = {
 }
 ACROSS = {  # for blocks alone
     "DistilledFM-field": DistilledFM(
-        bits=8, teacher=FM(rank=4, n_iter=2), max_iter=2, gains="field", pairs="across", anchor=5.0
+        bits=8, teacher=FM(rank=4, n_iter=2), max_iter=2, gains="field", pairs="across", anchor_strength=5.0
     ),
 }
 MANY = 5500  # rows of a long column: more than two of the pieces that threads share

@@ -93,9 +93,9 @@ def test_settings_come_back_whatever_their_form(shop, path):
             random_state=np.random.RandomState(1),
         ),
         FM(rank=2, n_iter=2, early_stopping=True, random_state=None, solver="sgd"),
-        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2).fit(X, y), anchor=np.inf, pairs="all", max_iter=2),
-        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor=10, validation_fraction=0, max_iter=2),
-        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor=np.float32(0.5), max_iter=2),
+        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2).fit(X, y), anchor_strength=np.inf, pairs="all", max_iter=2),
+        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor_strength=10, validation_fraction=0, max_iter=2),
+        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor_strength=np.float32(0.5), max_iter=2),
         DiscreteFM(
             bits=np.int16(8),
             max_iter=2,
@@ -183,7 +183,11 @@ def test_what_would_not_come_back_is_not_saved(shop, path):
         DiscreteFM(bits=16, max_iter=1).fit(X, y).set_params(bits=64).save(path)
 
     discrete, distilled = DiscreteFM(bits=8, max_iter=1), DistilledFM(bits=8, teacher=FM(rank=2, n_iter=1))
-    for model, wrong in ((discrete, {"tol": np.inf}), (discrete, {"alpha": -np.inf}), (distilled, {"anchor": np.nan})):
+    for model, wrong in (
+        (discrete, {"tol": np.inf}),
+        (discrete, {"alpha": -np.inf}),
+        (distilled, {"anchor_strength": np.nan}),
+    ):
         with pytest.raises(TypeError, match=next(iter(wrong))):
             model.fit(X, y).set_params(**wrong).save(path)
         model.set_params(**dict.fromkeys(wrong, 0.0))
@@ -319,7 +323,7 @@ WRONG = {
     "thin": ["x", 1.5, None],
     "n_chains": ["x", 1.5, None],
     "gains": [3, None, []],
-    "anchor": [None, [], {}, [1]],
+    "anchor_strength": [None, [], {}, [1]],
     "teacher": ["x", 3, {}, []],
     "validation_fraction": ["x", None, []],
 }

@@ -21,7 +21,7 @@ STAGES = {
     "sgd": ["sgd"],
     "gibbs": ["gibbs"],
     "DiscreteFM": ["relaxed", "codes"],
-    "DistilledFM": ["trial", "anchor", "codes", "teacher"],
+    "DistilledFM": ["trial", "distillation", "codes", "teacher"],
 }
 
 
@@ -101,7 +101,7 @@ def test_the_callback_gets_every_iteration_in_order(model, shop):
         assert item.loss >= 0
         assert np.isfinite([item.loss, item.objective]).all()
         assert item.seconds >= 0
-        assert item.flips >= 0 if item.stage in ("codes", "anchor") else item.flips == 0
+        assert item.flips >= 0 if item.stage in ("codes", "distillation") else item.flips == 0
         assert np.isnan(item.validation)
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from bitfm import FM, Block, Blocks
 from bitfm.models.solvers import teacher as teachers
 from bitfm.models.solvers.gibbs import Samples, from_features, side_by_side
-from bitfm.models.solvers.teacher import _factors_of, default_teacher, teacher_by_descent, teaching_of
+from bitfm.models.solvers.teacher import _factors_of, default_teacher, teacher_by_descent, teacher_parameters
 from problems import random_blocks, scores
 
 
@@ -102,7 +102,7 @@ def test_two_teachers_are_the_mean_of_both(cross):
     X, rng = random_blocks("shared", n=200), np.random.default_rng(0)
     y = 100 + 30 * rng.normal(size=200)
     gibbs = FM(3, solver="gibbs", n_iter=5, n_samples=4, pairs="across" if cross else "all").fit(X, y)
-    one = teaching_of(gibbs, X, y, cross=cross, seed=0)
+    one = teacher_parameters(gibbs, X, y, cross=cross, seed=0)
     seen = []
     two = teacher_by_descent(X, y, cross=cross, seed=0, n_threads=1, callback=lambda step: seen.append(step.number))
     assert seen == list(range(1, 16))

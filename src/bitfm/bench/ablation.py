@@ -55,7 +55,7 @@ def gains() -> Ablation:
 
 def strength() -> Ablation:
     """Vary λ, from the data alone to the teacher alone."""
-    models = {name: DistilledFM(8, anchor=float(name)) for name in ("0", "0.1", "1", "10", "100", "inf")}
+    models = {name: DistilledFM(8, anchor_strength=float(name)) for name in ("0", "0.1", "1", "10", "100", "inf")}
     return Ablation("anchor, 8 bits", {_infinity(name): Setting(model) for name, model in models.items()}, "λ")
 
 

@@ -20,23 +20,23 @@ class CodeSettings:
     bits: int = 64
     model: str = "distilled"
     beta: float | None = None  # of a DiscreteFM
-    anchor: str | None = None  # of a DistilledFM, and so is the rank
+    anchor_strength: str | None = None  # of a DistilledFM, and so is the rank
     rank: int | None = None
 
     def __post_init__(self) -> None:
         for option, value, model in (
             ("--beta", self.beta, "discrete"),
-            ("--anchor", self.anchor, "distilled"),
+            ("--anchor-strength", self.anchor_strength, "distilled"),
             ("--rank", self.rank, "distilled"),
         ):
             if value is not None and self.model != model:
                 raise typer.BadParameter(f"only for --model {model}", param_hint=option)
-        if self.anchor not in (None, "auto"):
+        if self.anchor_strength not in (None, "auto"):
             try:
-                float(str(self.anchor))
+                float(str(self.anchor_strength))
             except ValueError:
                 raise typer.BadParameter(
-                    f"expected auto, inf or a number, got {self.anchor!r}", param_hint="--anchor"
+                    f"expected auto, inf or a number, got {self.anchor_strength!r}", param_hint="--anchor-strength"
                 ) from None
 
     def to_fit(self, seed: int) -> DistilledFM | DiscreteFM:
@@ -46,8 +46,10 @@ class CodeSettings:
         chosen: dict[str, Any] = {"bits": self.bits, "random_state": seed}
         if self.model == "discrete":
             return DiscreteFM(**chosen if self.beta is None else chosen | {"beta": self.beta})
-        if self.anchor is not None:
-            chosen["anchor"] = self.anchor if self.anchor == "auto" else float(self.anchor)
+        if self.anchor_strength is not None:
+            chosen["anchor_strength"] = (
+                self.anchor_strength if self.anchor_strength == "auto" else float(self.anchor_strength)
+            )
         if self.rank is not None:
             chosen["teacher"] = FM(rank=self.rank, solver="gibbs", random_state=seed)
         return DistilledFM(**chosen)
@@ -59,5 +61,5 @@ class CodeSettings:
         return Recommender(self.bits, model=self.to_fit(seed), kinds=kinds, random_state=seed)
 
     def options(self) -> dict[str, Any]:
-        """Return the settings by the names of their options, those that say something."""
+        """Return the settings that are not None."""
         return {name: value for name, value in asdict(self).items() if value is not None}

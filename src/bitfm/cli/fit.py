@@ -49,8 +49,8 @@ def fit(
         option.CodeKind, typer.Option("--model", help="Codes distilled from a teacher, or fitted to the ratings.")
     ] = option.CodeKind.distilled,
     beta: Annotated[float | None, typer.Option("--beta", help="β of --model discrete.")] = None,
-    anchor: Annotated[
-        str | None, typer.Option("--anchor", help="λ of --model distilled: auto, inf or a number.")
+    anchor_strength: Annotated[
+        str | None, typer.Option("--anchor-strength", help="λ of --model distilled: auto, inf or a number.")
     ] = None,
     rank: Annotated[
         int | None, typer.Option("--rank", min=1, help="Factors of the teacher of --model distilled; two by default.")
@@ -66,7 +66,7 @@ def fit(
     """
     asked = Asked.of(context_)
     split = None if test is None else Split(test, seed)
-    settings = CodeSettings(bits, model.value, beta, anchor, rank)
+    settings = CodeSettings(bits, model.value, beta, anchor_strength, rank)
     need_writable(out)
     tables = asked.read() if split is None else asked.read().to_split()
     begin = clock.perf_counter()

@@ -145,8 +145,8 @@ def build_model(contents: modelfile.Contents) -> FeatureModel:
     if kind not in _KINDS:
         raise ModelFileError(f"holds a model of unknown kind {kind!r}")
     settings = _json(metadata, "settings", dict)
-    if settings.get("anchor") == "inf":
-        settings["anchor"] = math.inf
+    if settings.get("anchor_strength") == "inf":
+        settings["anchor_strength"] = math.inf
     model = _KINDS[kind]()
     unknown = set(settings) - set(model.get_params(deep=False))
     if unknown:
@@ -249,7 +249,7 @@ def _plain(name: str, value: Any) -> Any:
     """Return a setting as JSON can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
-    if name == "anchor" and value == math.inf:
+    if name == "anchor_strength" and value == math.inf:
         return "inf"  # a number that JSON does not have
     if name in _MACHINES:
         return None  # the model does not need it any more

@@ -11,7 +11,7 @@ from bitfm.data.one_hot import split_one_hot
 from bitfm.models._codes import CodeModel, in_single_precision
 from bitfm.models._progress import Callback, Progress
 from bitfm.models.fm import FM
-from bitfm.models.solvers.distillation import AnchoredFit, AnchoredSettings
+from bitfm.models.solvers.distillation import DistillationFit, DistillationSettings
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DistilledFM"]
@@ -31,7 +31,7 @@ class DistilledFM(CodeModel):
         A fitted `FM` on the same features is taken as it is; one that is not fitted gives the settings. By default two
         are fitted, ``FM(rank=16, solver="gibbs")`` and one by coordinate descent, and their scores are averaged. The
         fitted model keeps none.
-    anchor : float or "auto", default "auto"
+    anchor_strength : float or "auto", default "auto"
         λ: the weight of the distance to the teacher's scores of all pairs against the error on the data. ``inf`` is
         pure distillation, 0 the data alone. ``"auto"`` chooses on the validation part.
     gains : {"feature", "field"}, default "feature"
@@ -86,7 +86,7 @@ class DistilledFM(CodeModel):
         bits: int = 64,
         *,
         teacher: FM | None = None,
-        anchor: float | str = "auto",
+        anchor_strength: float | str = "auto",
         gains: str = "feature",
         validation_fraction: float = 0.1,
         max_iter: int = 20,
@@ -98,7 +98,7 @@ class DistilledFM(CodeModel):
     ) -> None:
         self.bits = bits
         self.teacher = teacher
-        self.anchor = anchor
+        self.anchor_strength = anchor_strength
         self.gains = gains
         self.validation_fraction = validation_fraction
         self.max_iter = max_iter
@@ -129,29 +129,31 @@ class DistilledFM(CodeModel):
                 blocks = split_one_hot(blocks)
                 settings = replace(settings, cross=_is_bare_ids(blocks))  # which have no other pairs
             progress = Progress(self.verbose, callback)
-            self.codes_, self.gains_, weights, self.bias_ = AnchoredFit(blocks, y, settings, progress).run()
+            self.codes_, self.gains_, weights, self.bias_ = DistillationFit(blocks, y, settings, progress).run()
             self.weights_ = in_single_precision(weights)
             self.fit_log_ = progress.history
             self.n_iter_ = len(self.fit_log_)
         return self
 
-    def _settings(self) -> AnchoredSettings:
+    def _settings(self) -> DistillationSettings:
         if not isinstance(self.teacher, FM | None):
             raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
         if not check_real("validation_fraction", self.validation_fraction) < 1:
             raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
-        anchor = _check_anchor(self.anchor)
-        if anchor not in (None, float("inf")) and self.pairs_ == "all":
-            raise ValueError(f"anchor {anchor!r} needs interactions across blocks; give Blocks, or leave it 'auto'.")
+        strength = _check_strength(self.anchor_strength)
+        if strength not in (None, float("inf")) and self.pairs_ == "all":
+            raise ValueError(
+                f"anchor_strength {strength!r} needs pairs across blocks; give Blocks, or leave it 'auto'."
+            )
         shared = check_choice("gains", self.gains, ("feature", "field")) == "field"
         if shared and self.pairs_ == "all":
-            raise ValueError("gains 'field' needs interactions across blocks; give Blocks, or leave it 'feature'.")
+            raise ValueError("gains 'field' needs pairs across blocks; give Blocks, or leave it 'feature'.")
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
             self.teacher._check_same_features(self)
-        return AnchoredSettings(
+        return DistillationSettings(
             bits=check_bits(self.bits),
             teacher=self.teacher,
-            anchor=anchor,
+            anchor_strength=strength,
             shared_gains=shared,
             validation_fraction=float(self.validation_fraction),
             max_iter=check_integer("max_iter", self.max_iter, 0),
@@ -168,11 +170,11 @@ def _is_bare_ids(blocks: Blocks) -> bool:
     return len(tables) > 1 and all(len(of) == 1 and of[0].identity for of in tables)
 
 
-def _check_anchor(value: Any) -> float | None:
+def _check_strength(value: Any) -> float | None:
     """Return λ, or None if it is to be chosen."""
     if isinstance(value, str) and value == "auto":
         return None
-    anchor = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
-    if not 0 <= anchor <= 1e12 and anchor != float("inf"):
-        raise ValueError(f"anchor must be 'auto', inf or a number from 0 to 1e12, got {value!r}.")
-    return anchor
+    strength = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
+    if not 0 <= strength <= 1e12 and strength != float("inf"):
+        raise ValueError(f"anchor_strength must be 'auto', inf or a number from 0 to 1e12, got {value!r}.")
+    return strength

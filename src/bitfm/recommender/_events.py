@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from bitfm.models import FM
 
-__all__ = ["ANCHOR", "FOLDS", "Examples", "event_examples", "teacher_of_events"]
+__all__ = ["ANCHOR_STRENGTH", "FOLDS", "Examples", "event_examples", "teacher_of_events"]
 
 FOLDS = 4
 _RANK, _SWEEPS, _RIDGE, _WEIGHT_RIDGE = 64, 15, 15.0, 10.0  # of the teacher
-ANCHOR = 1.0  # λ: events themselves count for more than ratings do
+ANCHOR_STRENGTH = 1.0  # λ: events themselves count for more than ratings do
 _TRIES = 3
 
 

@@ -19,7 +19,7 @@ from bitfm.models._base import FeatureModel
 from bitfm.models._progress import Callback
 from bitfm.recommender import _changes, _evaluation, _given, _query
 from bitfm.recommender._evaluation import Evaluation
-from bitfm.recommender._events import ANCHOR, teacher_of_events
+from bitfm.recommender._events import ANCHOR_STRENGTH, teacher_of_events
 from bitfm.recommender._fitting import Fitting
 from bitfm.recommender._reading import ColumnNote, SideReader, read_interactions
 from bitfm.recommender._state import State
@@ -469,7 +469,8 @@ class Recommender:
         model = clone(model)
         if events and isinstance(model, DistilledFM):
             model.teacher = teacher_of_events() if model.teacher is None else model.teacher
-            model.anchor = ANCHOR if model.anchor == "auto" else model.anchor
+            if model.anchor_strength == "auto":
+                model.anchor_strength = ANCHOR_STRENGTH
         model.pairs = "across"
         return model
 

@@ -11,7 +11,7 @@ from bitfm.models._ids import IdRatings
 from bitfm.models._progress import Progress
 from bitfm.models.hashing._base import IdCodes, PackedCodes
 from bitfm.models.hashing._sides import Side, SidePulls
-from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, Pull, TargetScale
+from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, ProximalTarget, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DCF"]
@@ -114,7 +114,7 @@ class DCF(IdCodes):
         fit.run()
         return fit.codes[: ratings.n_users], fit.codes[ratings.n_users :]
 
-    def _pull(self, ratings: IdRatings) -> Pull:
+    def _pull(self, ratings: IdRatings) -> ProximalTarget:
         alpha = check_real("alpha", self.alpha, high=_MOST_PULL)
         beta = check_real("beta", self.beta, high=_MOST_PULL)
         if check_choice("balance", self.balance, ("sides", "all")) == "all":

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from bitfm.models._ids import IdRatings
 from bitfm.models.hashing._sides import Content, Side, SidePulls
 from bitfm.models.hashing.dcf import _MOST_PULL, DCF
-from bitfm.models.solvers.paper import Pull
+from bitfm.models.solvers.paper import ProximalTarget
 from bitfm.validation import check_real
 
 __all__ = ["DCMF"]
@@ -75,7 +75,7 @@ class DCMF(DCF):
         self.item_content = item_content
         self.ridge = ridge
 
-    def _pull(self, ratings: IdRatings) -> Pull:
+    def _pull(self, ratings: IdRatings) -> ProximalTarget:
         sides, start = [], 0
         of_sides = (("alpha", "user_content", ratings.n_users), ("beta", "item_content", ratings.n_items))
         ridge = check_real("ridge", self.ridge, above=True, high=_MOST_PULL)

@@ -1,10 +1,10 @@
-"""The anchored objective: codes tied to a real-valued teacher, with what they are worth chosen on held-out ratings."""
+"""Distillation: codes that reproduce a teacher's scores, with λ and the gains' scales chosen on held-out ratings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,10 @@ from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, check_finite
 from bitfm.models._progress import Iteration, Progress
 from bitfm.models.fm import FM
-from bitfm.models.solvers.teacher import Teaching, default_teacher, teacher_by_descent, teaching_of
-from bitfm.models.solvers.teacher_distance import FeatureAnchor, RowAnchor
+from bitfm.models.solvers.teacher import TeacherParameters, default_teacher, teacher_by_descent, teacher_parameters
+from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
 
-__all__ = ["AnchoredFit", "AnchoredSettings"]
+__all__ = ["DistillationFit", "DistillationSettings", "DistilledParameters"]
 
 _SETTLED = 0.01  # share of the bits that may still flip when the codes are done
 _WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
@@ -29,12 +29,12 @@ _DATA_SWEEPS = 3
 
 
 @dataclass(frozen=True)
-class AnchoredSettings:
+class DistillationSettings:
     """DistilledFM's parameters, checked."""
 
     bits: int
     teacher: FM | None
-    anchor: float | None  # λ; None: chosen
+    anchor_strength: float | None  # λ; None: chosen
     shared_gains: bool
     validation_fraction: float
     max_iter: int
@@ -44,6 +44,9 @@ class AnchoredSettings:
     threads: int
 
 
+Distillation: TypeAlias = RowDistillation | FeatureDistillation
+
+
 class _Choice(NamedTuple):
     """What the validation part decides: λ, and by how much to scale each field's gains."""
 
@@ -51,8 +54,8 @@ class _Choice(NamedTuple):
     scales: npt.NDArray[np.float64]
 
 
-class _Student(NamedTuple):
-    """Codes and gains by field, with the weights that go with them."""
+class DistilledParameters(NamedTuple):
+    """What the fit yields."""
 
     codes: npt.NDArray[np.uint8]
     gains: npt.NDArray[np.float32]
@@ -60,69 +63,70 @@ class _Student(NamedTuple):
     bias: float
 
 
-class AnchoredFit:
-    """Fits a teacher, ties codes and gains to it, and refits the weights. Afterwards the teacher is not needed."""
+class DistillationFit:
+    """Fits a teacher, then codes and gains to its scores, then the weights. Afterwards the teacher is not needed."""
 
-    def __init__(self, blocks: Blocks, y: Floats, settings: AnchoredSettings, progress: Progress) -> None:
+    def __init__(self, blocks: Blocks, y: Floats, settings: DistillationSettings, progress: Progress) -> None:
         self.settings, self.progress = settings, progress
         self._blocks, self._y = blocks, y
         self._rng = np.random.default_rng(settings.seed)
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
-    def run(self) -> _Student:
+    def run(self) -> DistilledParameters:
         """Return the model."""
         s = self.settings
-        strength = s.anchor if s.anchor is not None else float("inf")
+        strength = s.anchor_strength if s.anchor_strength is not None else float("inf")
         choice = _Choice(strength, np.ones(len(self._blocks.fields)))
-        lesson = None
+        view = None
         if s.teacher is not None and hasattr(s.teacher, "weights_"):
-            said = teaching_of(s.teacher, self._blocks, self._y, cross=s.cross, seed=s.seed)
-            lesson = _Lesson(self._blocks, self._y, said, s)
+            parameters = teacher_parameters(s.teacher, self._blocks, self._y, cross=s.cross, seed=s.seed)
+            view = _TrainingView(self._blocks, self._y, parameters, s)
         else:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
-                choice, lesson = self._choose(held_out)
+                choice, view = self._choose(held_out)
             if not self._stopped:  # else the trial is what there is
-                lesson = None
-        if lesson is None:
-            lesson = self._teach(self._blocks, self._y, "teacher")
-        anchor = self._study(lesson)
-        self._study_data(lesson, anchor, choice.strength)
-        return self._refit(lesson, anchor, choice.scales)
+                view = None
+        if view is None:
+            view = self._fit_teacher(self._blocks, self._y, "teacher")
+        distillation = self._fit_codes(view)
+        self._fit_codes_to_data(view, distillation, choice.strength)
+        return self._fit_weights(view, distillation, choice.scales)
 
-    def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _Lesson]:
-        """Fit to a part of the data, and find what predicts the rest best; return the part, too.
+    def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _TrainingView]:
+        """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well.
 
-        Nothing is one of the choices: codes get no gains unless they predict better than the linear part alone, by
+        No codes at all is one of the choices: gains are 0 unless codes predict better than the linear part alone, by
         more than one standard error of the difference.
         """
         s = self.settings
         unseen, truth = self._blocks[held_out], self._y[held_out]
         learnt, y = self._blocks[~held_out], self._y[~held_out]
-        lesson = self._teach(learnt, y, "trial")
-        anchor = self._study(lesson)
+        view = self._fit_teacher(learnt, y, "trial")
+        distillation = self._fit_codes(view)
 
-        def errors(student: _Student) -> Floats:
-            return (truth - self._predict(unseen, student)) ** 2
+        def errors(parameters: DistilledParameters) -> Floats:
+            return (truth - self._predict(unseen, parameters)) ** 2
 
         as_is = np.ones(len(learnt.fields))
         nothing = np.zeros_like(as_is)
-        best, least = _Choice(float("inf"), nothing), (linear := errors(self._refit(lesson, anchor, nothing)))
-        for strength in (float("inf"),) if not s.cross else _STRENGTHS if s.anchor is None else (s.anchor,):
-            self._study_data(lesson, anchor, strength)
-            student = self._refit(lesson, anchor, as_is)
-            left = truth - self._predict(unseen, student._replace(gains=np.zeros_like(student.gains)))
-            fitted = anchor.fit_scales(unseen, left, spread=_SCALE_SPREAD)
-            for scales, candidate in ((fitted, self._refit(lesson, anchor, fitted)), (as_is, student)):
+        best, least = _Choice(float("inf"), nothing), (linear := errors(self._fit_weights(view, distillation, nothing)))
+        strengths = _STRENGTHS if s.anchor_strength is None else (s.anchor_strength,)
+        for strength in strengths if s.cross else (float("inf"),):
+            self._fit_codes_to_data(view, distillation, strength)
+            unscaled = self._fit_weights(view, distillation, as_is)
+            left = truth - self._predict(unseen, unscaled._replace(gains=np.zeros_like(unscaled.gains)))
+            fitted = distillation.fit_scales(unseen, left, spread=_SCALE_SPREAD)
+            for scales, candidate in ((fitted, self._fit_weights(view, distillation, fitted)), (as_is, unscaled)):
                 squares = errors(candidate)
                 if squares.mean() < least.mean():
                     best, least = _Choice(strength, scales), squares
         saved = linear - least
         if len(saved) < 2 or saved.mean() < saved.std(ddof=1) / np.sqrt(len(saved)):
             best = _Choice(float("inf"), nothing)
-        return best, lesson
+        return best, view
 
-    def _teach(self, blocks: Blocks, y: Floats, stage: str) -> _Lesson:
+    def _fit_teacher(self, blocks: Blocks, y: Floats, stage: str) -> _TrainingView:
         """Fit a teacher: the one asked for, or by default two that are better together."""
         s = self.settings
         own = s.teacher is None
@@ -131,13 +135,13 @@ class AnchoredFit:
             pairs="across" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
         )
         teacher.fit(blocks, y, callback=self._forward(stage))
-        said = teaching_of(teacher, blocks, y, cross=s.cross, seed=s.seed)
+        parameters = teacher_parameters(teacher, blocks, y, cross=s.cross, seed=s.seed)
         del teacher  # its draws are large
         if own and not self._stopped:
             callback = self._forward(f"{stage}-als")
             other = teacher_by_descent(blocks, y, cross=s.cross, seed=s.seed, n_threads=s.threads, callback=callback)
-            said = said.averaged_with(other)
-        return _Lesson(blocks, y, said, s)
+            parameters = parameters.averaged_with(other)
+        return _TrainingView(blocks, y, parameters, s)
 
     def _forward(self, stage: str) -> Callable[[Iteration], bool]:
         """Return a callback for a teacher's fit."""
@@ -148,73 +152,73 @@ class AnchoredFit:
 
         return forward
 
-    def _report(self, *told: Any) -> None:
-        self._stopped = self._stopped or self.progress.report(*told)
+    def _report(self, *iteration: Any) -> None:
+        self._stopped = self._stopped or self.progress.report(*iteration)
 
-    def _study(self, lesson: _Lesson) -> RowAnchor | FeatureAnchor:
+    def _fit_codes(self, view: _TrainingView) -> Distillation:
         """Fit codes and gains to the teacher."""
         s = self.settings
-        given = lesson.blocks, lesson.factors, s.bits
-        with np.errstate(over="ignore", invalid="ignore"):  # told below
-            anchor: RowAnchor | FeatureAnchor
+        given = view.blocks, view.factors, s.bits
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            distillation: Distillation
             if s.cross:
-                anchor = RowAnchor(*given, shared_gains=s.shared_gains, seed=s.seed, n_threads=s.threads)
+                distillation = RowDistillation(*given, shared_gains=s.shared_gains, seed=s.seed, n_threads=s.threads)
             else:
-                anchor = FeatureAnchor(*given, seed=s.seed, n_threads=s.threads)
-        check_finite("anchor", 0, float(np.sum(anchor.gains)))
+                distillation = FeatureDistillation(*given, seed=s.seed, n_threads=s.threads)
+        check_finite("distillation", 0, float(np.sum(distillation.gains)))
         for number in range(1, s.max_iter + 1):
             with np.errstate(over="ignore", invalid="ignore"):
-                flips, objective = anchor.sweep(s.inner_iter), anchor.objective()
-            check_finite("anchor", number, objective)
-            self._report("anchor", number, s.max_iter, objective, objective, flips)
-            if self._stopped or flips <= _SETTLED * anchor.codes.size * 8:
+                flips, objective = distillation.sweep(s.inner_iter), distillation.objective()
+            check_finite("distillation", number, objective)
+            self._report("distillation", number, s.max_iter, objective, objective, flips)
+            if self._stopped or flips <= _SETTLED * distillation.codes.size * 8:
                 break
-        return anchor
+        return distillation
 
-    def _study_data(self, lesson: _Lesson, anchor: RowAnchor | FeatureAnchor, strength: float) -> None:
+    def _fit_codes_to_data(self, view: _TrainingView, distillation: Distillation, strength: float) -> None:
         """Fit the codes to the data as well, if λ is finite."""
         s = self.settings
-        if not np.isfinite(strength) or self._stopped or not isinstance(anchor, RowAnchor):
+        if not np.isfinite(strength) or self._stopped or not isinstance(distillation, RowDistillation):
             return
-        trainer, weights, bias, ridge = lesson.open(anchor.codes, anchor.gains)
-        penalty = np.repeat(ridge, [f.size for f in lesson.blocks.fields])
+        trainer, weights, bias, ridge = view.open(distillation.codes, distillation.gains)
+        penalty = np.repeat(ridge, [f.size for f in view.blocks.fields])
         for number in range(1, _DATA_SWEEPS + 1):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
-            flips = anchor.sweep_with_data(trainer, strength, s.inner_iter)
+            flips = distillation.sweep_with_data(trainer, strength, s.inner_iter)
             loss = trainer.loss(s.threads)
-            held = strength * len(lesson.y) * anchor.disagreement()[0]
-            objective = loss + held + float(np.sum(penalty * np.square(weights, dtype=np.float64)))
+            distance = strength * len(view.y) * distillation.distance()[0]
+            objective = loss + distance + float(np.sum(penalty * np.square(weights, dtype=np.float64)))
             self._report("codes", number, _DATA_SWEEPS, loss, objective, flips)
             if self._stopped or not flips:
                 break
 
-    def _refit(self, lesson: _Lesson, anchor: RowAnchor | FeatureAnchor, scales: npt.NDArray[np.float64]) -> _Student:
+    def _fit_weights(
+        self, view: _TrainingView, distillation: Distillation, scales: npt.NDArray[np.float64]
+    ) -> DistilledParameters:
         """Fit weights and bias to what the codes leave."""
         s = self.settings
-        sizes = [f.size for f in lesson.blocks.fields]
-        gains = anchor.gains * np.repeat(scales, sizes).astype(np.float32)
-        trainer, weights, bias, ridge = lesson.open(anchor.codes, gains)
+        sizes = [f.size for f in view.blocks.fields]
+        gains = distillation.gains * np.repeat(scales, sizes).astype(np.float32)
+        trainer, weights, bias, ridge = view.open(distillation.codes, gains)
         loss = float("inf")
         for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
             before, loss = loss, trainer.loss(s.threads)
             if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
                 break
-        return _Student(anchor.codes, gains, weights, bias)
+        return DistilledParameters(distillation.codes, gains, weights, bias)
 
-    def _predict(self, blocks: Blocks, student: _Student) -> Floats:
-        s = self.settings
-        codes, gains, weights, bias = student
-        design = blocks.design()
-        return predict_codes(design, bias, weights, codes, gains, s.cross, s.threads)
+    def _predict(self, blocks: Blocks, parameters: DistilledParameters) -> Floats:
+        codes, gains, weights, bias = parameters
+        return predict_codes(blocks.design(), bias, weights, codes, gains, self.settings.cross, self.settings.threads)
 
 
-class _Lesson:
-    """Data and a teacher fitted to them: what codes learn from."""
+class _TrainingView:
+    """Data and a teacher fitted to them, which codes are fitted to."""
 
-    def __init__(self, blocks: Blocks, y: Floats, said: Teaching, settings: AnchoredSettings) -> None:
+    def __init__(self, blocks: Blocks, y: Floats, teacher: TeacherParameters, settings: DistillationSettings) -> None:
         self.blocks, self.y, self._settings = blocks, y, settings
-        self.factors, self._weights, self._bias, self._ridge = said
+        self.factors, self._weights, self._bias, self._ridge = teacher
         self._trainer: Any = None
 
     def open(
@@ -226,7 +230,7 @@ class _Lesson:
             self._trainer = make_trainer(self.blocks.design(), self.y, None, across=s.cross)
         weights, bias = self._weights.astype(self.blocks.dtype), self._bias
         self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
-        if not self._trainer.loss(s.threads) <= len(self.y) * np.var(self.y):  # the teacher is lost
+        if not self._trainer.loss(s.threads) <= len(self.y) * np.var(self.y):  # the teacher is worse than the mean
             weights, bias = np.zeros_like(weights), float(np.mean(self.y))
             self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
         return self._trainer, weights, bias, self._ridge

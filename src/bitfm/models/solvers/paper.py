@@ -13,7 +13,7 @@ from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, check_finite
 from bitfm.models._progress import Progress
 
-__all__ = ["JointDelegate", "PaperFit", "PaperSettings", "Pull", "TargetScale"]
+__all__ = ["JointDelegate", "PaperFit", "PaperSettings", "ProximalTarget", "TargetScale"]
 
 _REFRESH = 5  # iterations after which residuals are computed anew, so that rounding cannot build up
 _WEIGHT_SWEEPS = 2
@@ -55,7 +55,7 @@ class PaperSettings:
     threads: int
 
 
-class Pull(Protocol):
+class ProximalTarget(Protocol):
     """A matrix that factors or codes are drawn to, which follows them in turn.
 
     Attributes
@@ -106,11 +106,11 @@ class PaperFit:
         blocks: Blocks,
         targets: Floats,
         settings: PaperSettings,
-        pull: Pull,
+        proximal: ProximalTarget,
         rng: np.random.Generator,
         progress: Progress,
     ) -> None:
-        self.settings, self.pull, self.rng, self.progress = settings, pull, rng, progress
+        self.settings, self.proximal, self.rng, self.progress = settings, proximal, rng, progress
         self.dtype, self.n = blocks.dtype, blocks.n_features
         self.trainer: Any = make_trainer(blocks.design(), targets, None, across=settings.cross)
         self.ridge = np.full(len(blocks.fields), settings.alpha)
@@ -130,19 +130,19 @@ class PaperFit:
             del factors
         else:
             self.codes = self.rng.integers(0, 256, (self.n, s.bits // 8), np.uint8)
-            self.pull.follow(self.codes, self.rng, s.threads)
+            self.proximal.follow(self.codes, self.rng, s.threads)
         if not stopped:
             self._solve_codes()
 
     def _solve_relaxed(self, factors: Floats) -> bool:
         s = self.settings
-        pull, ridges = self.pull, self.pull.ridges(len(self.ridge))
-        pull.follow(factors, self.rng, s.threads)
+        proximal, ridges = self.proximal, self.proximal.ridges(len(self.ridge))
+        proximal.follow(factors, self.rng, s.threads)
         for number in range(1, s.init_iter + 1):
             if number % _REFRESH == 1:
                 self.trainer.reset_reals(self.bias, self.weights, factors, s.threads)
-            self.trainer.sweep_factors(factors, ridges, pull.matrix, pull.strength, s.threads)
-            pull.follow(factors, self.rng, s.threads)
+            self.trainer.sweep_factors(factors, ridges, proximal.matrix, proximal.strength, s.threads)
+            proximal.follow(factors, self.rng, s.threads)
             self._sweep_weights()
             if self._report("relaxed", number, s.init_iter):
                 return True
@@ -151,12 +151,12 @@ class PaperFit:
         return False
 
     def _solve_codes(self) -> None:
-        s, pull = self.settings, self.pull
+        s, proximal = self.settings, self.proximal
         for number in range(1, s.max_iter + 1):
             if number % _REFRESH == 1:
                 self.trainer.reset_codes(self.bias, self.weights, self.codes, None, s.threads)
-            flips = self.trainer.sweep_codes(self.codes, pull.matrix, pull.strength, s.inner_iter, s.threads)
-            pull.follow(self.codes, self.rng, s.threads)
+            flips = self.trainer.sweep_codes(self.codes, proximal.matrix, proximal.strength, s.inner_iter, s.threads)
+            proximal.follow(self.codes, self.rng, s.threads)
             self._sweep_weights()
             if self._report("codes", number, s.max_iter, flips) or self.progress.settled(s.tol):
                 break
@@ -169,6 +169,6 @@ class PaperFit:
         s = self.settings
         loss = self.trainer.loss(s.threads)
         ridge = s.alpha * float(np.sum(self.weights.astype(np.float64) ** 2))
-        objective = loss + ridge + self.pull.penalty
+        objective = loss + ridge + self.proximal.penalty
         check_finite(stage, number, objective, self.bias)
         return self.progress.report(stage, number, total, loss, objective, flips)

@@ -1,4 +1,4 @@
-"""Codes and gains that say what a real-valued teacher says, about all pairs of rows, seen or not."""
+"""The distance of codes to a teacher over all pairs of rows, observed or not, and coordinate descent on it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bitfm.core import anchor_field, anchor_pairs, pack_signs, predict_codes, si
 from bitfm.data.blocks import Blocks
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["FeatureAnchor", "RowAnchor", "mean_squares"]
+__all__ = ["FeatureDistillation", "RowDistillation", "mean_squares"]
 
-_OWN_SHARE = 0.3  # μ, below
+_FIELD_WEIGHT = 0.3  # μ, below
 _SCALE_ROUNDS = 10
 
 Matrix = npt.NDArray[np.float32]
@@ -23,69 +23,75 @@ Matrix = npt.NDArray[np.float32]
 
 @dataclass
 class _Field:
+    """A field of a block, and the vectors of the block's rows in this field alone."""
+
     number: int
     table: FeatureTable
     columns: tuple[Any, Any, Any]  # starts, rows and values of the columns, or three times None for an identity
     features: slice
-    teacher: Matrix  # Σ x v of the rows, in this field alone
-    ours: Matrix  # Σ x g b
+    teacher_vectors: Matrix  # p = Σ x v
+    code_vectors: Matrix  # P = Σ x g b
 
 
 class _Moments(NamedTuple):
-    """What the rows of a block are to the others, as wholes or summed over their fields."""
+    """What the other blocks need to know of a block's rows: per row, or summed over the fields of each."""
 
-    ours: Matrix  # H = Σ π P Pᵀ
+    code_gram: Matrix  # H = Σ π P Pᵀ
     cross: Matrix  # C = Σ π P pᵀ
 
 
-class _Side:
+class _BlockRows:
     """The rows of a block, weighted by the share of the interactions that use them."""
 
     def __init__(self, weights: Matrix, fields: list[_Field]) -> None:
         self.weights, self.fields = weights, fields
-        self.teacher = _total([f.teacher for f in fields])
+        self.teacher_vectors = _total([f.teacher_vectors for f in fields])
         self._moments: tuple[_Moments, _Moments] | None = None
-        self._said: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+        self._teacher_grams: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
 
     @property
-    def ours(self) -> Matrix:
-        return _total([f.ours for f in self.fields])
+    def code_vectors(self) -> Matrix:
+        """P of the rows, all fields together."""
+        return _total([f.code_vectors for f in self.fields])
 
     def moments(self) -> tuple[_Moments, _Moments]:
-        """Return the moments of whole rows, and the sum over fields on their own."""
+        """Return the moments per row and per field."""
         if self._moments is None:
-            whole = self._of(self.ours, self.teacher)
-            parts = [self._of(f.ours, f.teacher) for f in self.fields] if len(self.fields) > 1 else [whole]
-            single = _Moments(_total([m.ours for m in parts]), _total([m.cross for m in parts]))
-            self._moments = whole, single
+            per_row = self._of(self.code_vectors, self.teacher_vectors)
+            parts = [per_row]
+            if len(self.fields) > 1:
+                parts = [self._of(f.code_vectors, f.teacher_vectors) for f in self.fields]
+            per_field = _Moments(_total([m.code_gram for m in parts]), _total([m.cross for m in parts]))
+            self._moments = per_row, per_field
         return self._moments
 
-    def said(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return Σ π p pᵀ of whole rows, and the sum over fields on their own."""
-        if self._said is None:
-            parts = [f.teacher for f in self.fields] if len(self.fields) > 1 else []
-            whole, *single = (_moment(p, p, self.weights) for p in (self.teacher, *parts))
-            self._said = whole, sum(single, start=np.zeros_like(whole)) if single else whole
-        return self._said
+    def teacher_grams(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return Σ π p pᵀ per row and per field."""
+        if self._teacher_grams is None:
+            parts = [f.teacher_vectors for f in self.fields] if len(self.fields) > 1 else []
+            per_row, *per_field = (_moment(p, p, self.weights) for p in (self.teacher_vectors, *parts))
+            self._teacher_grams = per_row, sum(per_field, start=np.zeros_like(per_row)) if per_field else per_row
+        return self._teacher_grams
 
-    def forget(self) -> None:
-        """Codes have changed."""
+    def invalidate(self) -> None:
+        """Forget the moments: codes have changed."""
         self._moments = None
 
-    def _of(self, ours: Matrix, teacher: Matrix) -> _Moments:
-        weighted = (self.weights[:, None] * ours).T
-        return _Moments(np.asarray(weighted @ ours, np.float32), np.asarray(weighted @ teacher, np.float32))
+    def _of(self, code_vectors: Matrix, teacher_vectors: Matrix) -> _Moments:
+        weighted = (self.weights[:, None] * code_vectors).T
+        cross = np.asarray(weighted @ teacher_vectors, np.float32)
+        return _Moments(np.asarray(weighted @ code_vectors, np.float32), cross)
 
 
-class RowAnchor:
-    """Anchors codes to a teacher, row by row: a coordinate descent over codes and gains that lowers
+class RowDistillation:
+    """Distillation row by row: coordinate descent over codes and gains on the distance to the teacher,
 
         Ω = (1 − μ) Σ_{A<B} Σ_{u,i} π_u π_i (⟨p_u, q_i⟩ − ⟨P_u, Q_i⟩)²  +  μ (the same for every pair of fields)
 
     over the rows u, i of two blocks A, B. p and q are sums of the teacher's factors over a row's features,
-    P = Σ x g b ours; π is the share of the interactions that use the row. The first part lets one feature make up
-    for what another's code lacks: an id corrects its history. The second keeps every field right on its own, for rows
-    that lack the others.
+    P and Q those of gain × code; π is the share of the interactions that use the row. The first part lets one feature
+    make up for what another's code lacks: an id corrects its history. The second keeps every field right on its own,
+    for rows that lack the others.
 
     Nothing runs over pairs. Seen from a block's row, the others are H = Σ π Q Qᵀ and C = Σ π Q qᵀ.
 
@@ -98,39 +104,41 @@ class RowAnchor:
         factors: Matrix,
         bits: int,
         *,
-        own_share: float = _OWN_SHARE,
+        field_weight: float = _FIELD_WEIGHT,
         shared_gains: bool = False,
         seed: int,
         n_threads: int,
     ) -> None:
-        self._threads, self._own, self._shared = n_threads, own_share, shared_gains
-        self.codes, self.gains = _start(blocks, factors, bits, seed)
+        self._threads, self._field_weight, self._shared = n_threads, field_weight, shared_gains
+        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
         if shared_gains:
             for field in blocks.fields:
-                _level(self.gains[field.start : field.stop])
-        self._sides: list[_Side] = []
+                _share_gain(self.gains[field.start : field.stop])
+        self._blocks: list[_BlockRows] = []
         first = number = 0
         for block in blocks.blocks.values():
             share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
             fields = []
             for table in block.tables.values():
                 part = slice(first, first + table.n_columns)
-                teacher, ours = table.sums(factors[part]), self._ours(table, part)
-                fields.append(_Field(number, table, _columns(table), part, teacher, ours))
+                vectors = table.sums(factors[part]), self._code_vectors(table, part)
+                fields.append(_Field(number, table, _columns(table), part, *vectors))
                 first, number = part.stop, number + 1
-            self._sides.append(_Side(share.astype(np.float32), fields))
+            self._blocks.append(_BlockRows(share.astype(np.float32), fields))
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
 
-        def update(side: _Side, field: _Field, error: Matrix, hessian: Matrix) -> int:
+        def update(rows: _BlockRows, field: _Field, error: Matrix, hessian: Matrix) -> int:
             codes, gains = self.codes[field.features], self.gains[field.features]
             flips = anchor_field(
-                codes, gains, error, hessian, side.weights, *field.columns, passes, self._shared, self._threads
+                codes, gains, error, hessian, rows.weights, *field.columns, passes, self._shared, self._threads
             )
             if self._shared:
-                ours = self._ours(field.table, field.features)
-                along, curve = (float(side.weights @ np.einsum("uk,uk->u", ours, x)) for x in (error, ours @ hessian))
+                vectors = self._code_vectors(field.table, field.features)
+                along, curve = (
+                    float(rows.weights @ np.einsum("uk,uk->u", vectors, x)) for x in (error, vectors @ hessian)
+                )
                 if curve > 0:
                     gains *= np.float32(max(1 + along / curve, 0))
             return flips
@@ -140,7 +148,7 @@ class RowAnchor:
     def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
         """Give every feature its best code for the trainer's loss + strength · N · Ω, the gains being what they are."""
 
-        def update(_: _Side, field: _Field, error: Matrix, hessian: Matrix) -> int:
+        def update(_: _BlockRows, field: _Field, error: Matrix, hessian: Matrix) -> int:
             flips = trainer.sweep_anchored(
                 field.number, self.codes, self.gains, error, hessian, strength, passes, self._threads
             )
@@ -148,20 +156,20 @@ class RowAnchor:
 
         return self._each_field(update)
 
-    def _each_field(self, update: Callable[[_Side, _Field, Matrix, Matrix], int]) -> int:
-        """Call update(side, field, error, hessian) for one field after another; return the sum of the flips."""
-        flips = 0
+    def _each_field(self, update: Callable[[_BlockRows, _Field, Matrix, Matrix], int]) -> int:
+        """Call update(rows, field, error, hessian) for one field after another; return the sum of the flips."""
+        flips, μ = 0, self._field_weight
         with single_blas_thread():
-            for side in self._sides:
-                whole, single = self._seen_from(side)
-                hessian = np.asarray((1 - self._own) * whole.ours + self._own * single.ours, np.float32)
-                wanted = side.teacher @ whole.cross.T
-                for field in side.fields:
-                    error = (1 - self._own) * (wanted - side.ours @ whole.ours)
-                    error += self._own * (field.teacher @ single.cross.T - field.ours @ single.ours)
-                    flips += update(side, field, np.asarray(error, np.float32), hessian)
-                    field.ours = self._ours(field.table, field.features)
-                side.forget()
+            for rows in self._blocks:
+                per_row, per_field = self._moments_of_others(rows)
+                hessian = np.asarray((1 - μ) * per_row.code_gram + μ * per_field.code_gram, np.float32)
+                target = rows.teacher_vectors @ per_row.cross.T
+                for field in rows.fields:
+                    error = (1 - μ) * (target - rows.code_vectors @ per_row.code_gram)
+                    error += μ * (field.teacher_vectors @ per_field.cross.T - field.code_vectors @ per_field.code_gram)
+                    flips += update(rows, field, np.asarray(error, np.float32), hessian)
+                    field.code_vectors = self._code_vectors(field.table, field.features)
+                rows.invalidate()
         return flips
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
@@ -173,13 +181,13 @@ class RowAnchor:
         scales = np.ones(len(owner))
         prior = float(np.mean(residual**2)) / spread**2
         for _ in range(_SCALE_ROUNDS):
-            for b in range(len(self._sides)):
+            for b in range(len(self._blocks)):
                 own, others = owner == b, np.where(owner == b, 0, scales)
-                seen = np.einsum("nfg,g->nf", pairs, others)  # what a field's rows meet
-                z, among = seen[:, own], np.einsum("nf,f->n", seen, others) / 2
+                slope = np.einsum("nfg,g->nf", pairs, others)  # of the score, by a field's scale
+                z, fixed = slope[:, own], np.einsum("nf,f->n", slope, others) / 2
                 gram = np.einsum("nf,ng->fg", z, z) + prior * np.eye(z.shape[1])
-                pull = np.einsum("nf,n->f", z, residual - among) + prior
-                scales[own] = _solve_positive(gram, pull, scales[own])
+                rhs = np.einsum("nf,n->f", z, residual - fixed) + prior
+                scales[own] = _solve_positive(gram, rhs, scales[own])
         return scales
 
     def _pairs_of_fields(self, blocks: Blocks) -> tuple[Matrix, npt.NDArray[np.intp]]:
@@ -188,57 +196,53 @@ class RowAnchor:
         The blocks may have other rows than those the codes were fitted to.
         """
         fields = [
-            (b, block.rows, self._ours(table, field.features))
-            for b, (side, block) in enumerate(zip(self._sides, blocks.blocks.values(), strict=True))
-            for field, table in zip(side.fields, block.tables.values(), strict=True)
+            (b, block.rows, self._code_vectors(table, field.features))
+            for b, (fitted, block) in enumerate(zip(self._blocks, blocks.blocks.values(), strict=True))
+            for field, table in zip(fitted.fields, block.tables.values(), strict=True)
         ]
         pairs = np.zeros((len(blocks), len(fields), len(fields)), np.float32)
-        for f, (a, rows, ours) in enumerate(fields):
+        for f, (a, rows, vectors) in enumerate(fields):
             for g, (b, other_rows, others) in enumerate(fields[:f]):
                 if a != b:
-                    pairs[:, f, g] = pairs[:, g, f] = np.einsum("nk,nk->n", ours[rows], others[other_rows])
+                    pairs[:, f, g] = pairs[:, g, f] = np.einsum("nk,nk->n", vectors[rows], others[other_rows])
         return pairs, np.array([b for b, _, _ in fields])
 
     def objective(self) -> float:
-        """Return Ω as a share of its value for codes that say nothing."""
-        value, reference = self.disagreement()
+        """Return Ω as a share of its value without codes."""
+        value, reference = self.distance()
         return value / (reference or 1.0)
 
-    def disagreement(self) -> tuple[float, float]:
-        """Return Ω, and what it would be for codes that say nothing."""
+    def distance(self) -> tuple[float, float]:
+        """Return Ω, and its value without codes."""
         value = reference = 0.0
         with single_blas_thread():
-            for b, left in enumerate(self._sides):
-                for right in self._sides[:b]:
-                    shares = (1 - self._own, self._own)
-                    for share, said, m, n in zip(
-                        shares,
-                        zip(left.said(), right.said(), strict=True),
-                        left.moments(),
-                        right.moments(),
-                        strict=True,
-                    ):
-                        everything = float(np.sum(said[0] * said[1]))
-                        both = float(np.sum(m.cross * n.cross, dtype=np.float64))
-                        by_us = float(np.sum(m.ours * n.ours, dtype=np.float64))
-                        value += share * (everything - 2 * both + by_us)
-                        reference += share * everything
+            for b, left in enumerate(self._blocks):
+                for right in self._blocks[:b]:
+                    shares = (1 - self._field_weight, self._field_weight)
+                    grams = zip(left.teacher_grams(), right.teacher_grams(), strict=True)
+                    moments = zip(left.moments(), right.moments(), strict=True)
+                    for share, gram, (m, n) in zip(shares, grams, moments, strict=True):
+                        teacher_energy = float(np.sum(gram[0] * gram[1]))
+                        cross_term = float(np.sum(m.cross * n.cross, dtype=np.float64))
+                        code_energy = float(np.sum(m.code_gram * n.code_gram, dtype=np.float64))
+                        value += share * (teacher_energy - 2 * cross_term + code_energy)
+                        reference += share * teacher_energy
         return value, reference
 
-    def _seen_from(self, side: _Side) -> tuple[_Moments, _Moments]:
-        """Return the moments of the other blocks' rows."""
-        others = [other.moments() for other in self._sides if other is not side]
-        whole, single = (
-            _Moments(_total([m[i].ours for m in others]), _total([m[i].cross for m in others])) for i in (0, 1)
+    def _moments_of_others(self, rows: _BlockRows) -> tuple[_Moments, _Moments]:
+        """Return the moments of the other blocks' rows, per row and per field."""
+        others = [other.moments() for other in self._blocks if other is not rows]
+        per_row, per_field = (
+            _Moments(_total([m[i].code_gram for m in others]), _total([m[i].cross for m in others])) for i in (0, 1)
         )
-        return whole, single
+        return per_row, per_field
 
-    def _ours(self, table: FeatureTable, part: slice) -> Matrix:
+    def _code_vectors(self, table: FeatureTable, part: slice) -> Matrix:
         return table.sums(unpack_codes(self.codes[part]) * self.gains[part, None])
 
 
-class FeatureAnchor:
-    """Anchors codes to a teacher, feature by feature, for rows that are not taken apart into blocks: lowers
+class FeatureDistillation:
+    """Distillation feature by feature, for rows that are not divided into blocks: coordinate descent on
 
         Ω = Σ_{i≠j} π_i π_j (⟨v_i, v_j⟩ − g_i g_j ⟨b_i, b_j⟩)²
 
@@ -246,7 +250,7 @@ class FeatureAnchor:
     """  # noqa: D400
 
     def __init__(self, blocks: Blocks, factors: Matrix, bits: int, *, seed: int, n_threads: int) -> None:
-        self.codes, self.gains = _start(blocks, factors, bits, seed)
+        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
         pad = -factors.shape[1] % 8
         self._factors = np.pad(factors, ((0, 0), (0, pad))) if pad else factors
         self._weights = mean_squares(blocks).astype(np.float32)
@@ -267,29 +271,28 @@ class FeatureAnchor:
         return np.full(self._fields, np.sqrt(max(strength, 0.0)))
 
     def objective(self) -> float:
-        """Return Ω as a share of its value for codes that say nothing."""
-        ours = unpack_codes(self.codes) * self.gains[:, None]
+        """Return Ω as a share of its value without codes."""
+        teacher, codes = self._factors, unpack_codes(self.codes) * self.gains[:, None]
         with single_blas_thread():
-            said = _pairs(self._factors, self._factors, self._weights)
-            return (said - 2 * _pairs(self._factors, ours, self._weights) + _pairs(ours, ours, self._weights)) / (
-                said or 1.0
-            )
+            teacher_energy = _pairs(teacher, teacher, self._weights)
+            cross_term, code_energy = _pairs(teacher, codes, self._weights), _pairs(codes, codes, self._weights)
+        return (teacher_energy - 2 * cross_term + code_energy) / (teacher_energy or 1.0)
 
 
-def _start(
+def _initial_codes(
     blocks: Blocks, factors: Matrix, bits: int, seed: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
     """Return the signs of random projections of the teacher's vectors, and gains of the same length.
 
-    Of features that never occur the teacher knows nothing; their gain is 0.
+    Features that never occur have gain 0.
     """
     with single_blas_thread():
-        turn = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
-        codes = pack_signs(factors @ turn)
+        projection = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
+        codes = pack_signs(factors @ projection)
     return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
 
 
-def _level(gains: npt.NDArray[np.float32]) -> None:
+def _share_gain(gains: npt.NDArray[np.float32]) -> None:
     """Give all gains that are not 0 their quadratic mean."""
     some = gains > 0
     if some.any():
@@ -316,14 +319,14 @@ def _pairs(a: Any, b: Any, weight: Matrix) -> float:
 
 
 def _solve_positive(
-    gram: npt.NDArray[np.float64], pull: npt.NDArray[np.float64], start: npt.NDArray[np.float64]
+    gram: npt.NDArray[np.float64], rhs: npt.NDArray[np.float64], start: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Minimise s'Gs − 2 p's over s ≥ 0, by coordinate descent."""
     s = start.copy()
     for _ in range(50):
         for f in range(len(s)):
             if gram[f, f] > 0:
-                s[f] = max(0.0, s[f] + (pull[f] - gram[f] @ s) / gram[f, f])
+                s[f] = max(0.0, s[f] + (rhs[f] - gram[f] @ s) / gram[f, f])
     return s
 
 
