@@ -2,117 +2,86 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from bitfm.core import make_trainer, predict_reals
-from bitfm.data.blocks import Blocks
-from bitfm.models._base import Floats
-from bitfm.models._progress import Progress
-from bitfm.models.solvers.parameters import Parameters
+from bitfm.core import make_trainer
+from bitfm.models.solvers.parameters import FMParameters
+from bitfm.models.solvers.registry import FMProblem, FMSettings, Solution, Solver, register_solver
 
-__all__ = ["FMSettings", "descend"]
+__all__ = ["fit_als", "fit_sgd"]
 
 _REFRESH = 10  # sweeps after which residuals are computed anew, so that rounding cannot build up
 
 
-@dataclass(frozen=True)
-class FMSettings:
-    """FM's parameters, checked."""
+def fit_als(problem: FMProblem) -> Solution:
+    """Lower Σ e² + λ Σ v² by coordinate descent."""
+    s, trainer = problem.settings, _trainer(problem)
 
-    solver: str
-    rank: int
-    n_iter: int
-    ridge_v: npt.NDArray[np.float64]  # by field
-    ridge_w: npt.NDArray[np.float64]
-    init_scale: float
-    learning_rate: float
-    tol: float
-    patience: int
-    cross: bool
-    threads: int
+    def sweep(now: FMParameters, number: int) -> float:
+        if number % _REFRESH == 1:
+            trainer.reset_reals(now.bias, now.weights, now.factors, s.threads)
+        now.bias = trainer.sweep_weights(now.bias, now.weights, s.ridge_w, True, s.threads)
+        trainer.sweep_factors(now.factors, s.ridge_v, None, 0.0, s.threads)
+        return float(trainer.loss(s.threads))
+
+    best, _ = _descend(problem, "als", sweep, "raise λ", tol=s.tol)
+    return Solution(best)
 
 
-def descend(
-    blocks: Blocks,
-    y: Floats,
-    sample_weight: Floats | None,
-    held_out: npt.NDArray[np.bool_] | None,
-    now: Parameters,
-    settings: FMSettings,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> Parameters:
-    """Return where descent from `now` ends: the last parameters, or the best on what is held out."""
-    s = settings
-    validation = None
-    if held_out is not None:
-        validation = _Validation.of(blocks[held_out], y[held_out], _part(sample_weight, held_out))
-        blocks, y, sample_weight = blocks[~held_out], y[~held_out], _part(sample_weight, ~held_out)
-    sizes = [field.size for field in blocks.fields]
-    penalty_v, penalty_w = np.repeat(s.ridge_v, sizes), np.repeat(s.ridge_w, sizes)
-    trainer: Any = make_trainer(blocks.design(), y, sample_weight, across=s.cross)
-    best, least, waited = now.copy() if validation else now, float("inf"), 0
+def fit_sgd(problem: FMProblem) -> Solution:
+    """Take one gradient step per interaction and epoch, each shrinking the parameters it touches by λ."""
+    s, trainer = problem.settings, _trainer(problem)
+    remedy = f"lower learning_rate (now {s.learning_rate})"
+
+    def epoch(now: FMParameters, _: int) -> float:
+        order = problem.rng.permutation(len(problem.train.y)).astype(np.int32)
+        now.bias, loss = trainer.sweep_sgd(
+            now.bias, now.weights, now.factors, s.ridge_v, s.ridge_w, s.learning_rate, order
+        )
+        return float(loss)
+
+    best, number = _descend(problem, "sgd", epoch, remedy)
+    trainer.reset_reals(best.bias, best.weights, best.factors, s.threads)  # an epoch's loss is that of its beginning
+    _check("sgd", best, trainer.loss(s.threads), number, s, remedy)
+    return Solution(best)
+
+
+def _descend(
+    problem: FMProblem, name: str, step: Callable[[FMParameters, int], float], remedy: str, *, tol: float | None = None
+) -> tuple[FMParameters, int]:
+    """Return where the steps end, the last parameters or the best on what is held out; and how many steps it took."""
+    s, now = problem.settings, problem.start()
+    best, least, waited = now.copy() if problem.held_out else now, float("inf"), 0
     for number in range(1, s.n_iter + 1):
-        if s.solver == "als":
-            if number % _REFRESH == 1:
-                trainer.reset_reals(now.bias, now.weights, now.factors, s.threads)
-            now.bias = trainer.sweep_weights(now.bias, now.weights, s.ridge_w, True, s.threads)
-            trainer.sweep_factors(now.factors, s.ridge_v, None, 0.0, s.threads)
-            loss = trainer.loss(s.threads)
-        else:
-            order = rng.permutation(len(y)).astype(np.int32)
-            now.bias, loss = trainer.sweep_sgd(
-                now.bias, now.weights, now.factors, s.ridge_v, s.ridge_w, s.learning_rate, order
-            )
-        _check(now, loss, number, s)
-        rmse = float("nan")
-        if validation is not None:
-            rmse = validation.rmse(now, s)
-            if rmse < least:
-                best, least, waited = now.copy(), rmse, 0
-            else:
-                waited += 1
-        objective = loss + now.penalty(penalty_w, penalty_v)
-        stop = progress.report(s.solver, number, s.n_iter, loss, objective, validation=rmse)
-        settled = s.solver == "als" and progress.settled(s.tol)
-        if stop or settled or waited >= s.patience:
+        loss = step(now, number)
+        _check(name, now, loss, number, s, remedy)
+        rmse = problem.rmse(now)
+        if rmse < least:
+            best, least, waited = now.copy(), rmse, 0
+        elif problem.held_out:
+            waited += 1
+        objective = loss + problem.penalty(now)
+        stop = problem.progress.report(name, number, s.n_iter, loss, objective, validation=rmse)
+        if stop or (tol is not None and problem.progress.settled(tol)) or waited >= s.patience:
             break
-    if s.solver == "sgd":  # whose loss is that of each step's beginning
-        trainer.reset_reals(best.bias, best.weights, best.factors, s.threads)
-        _check(best, trainer.loss(s.threads), number, s)
-    return best
+    return best, number
 
 
-class _Validation(NamedTuple):
-    """What is held out."""
-
-    design: Any
-    y: Floats
-    weight: Floats | None
-
-    @classmethod
-    def of(cls, blocks: Blocks, y: Floats, weight: Floats | None) -> _Validation:
-        counts = weight is not None and weight.any()
-        return cls(blocks.design(), y, weight if counts else None)
-
-    def rmse(self, now: Parameters, s: FMSettings) -> float:
-        scores = predict_reals(self.design, now.bias, now.weights, now.factors, s.cross, s.threads)
-        return float(np.sqrt(np.average((self.y - scores) ** 2, weights=self.weight)))
+def _trainer(problem: FMProblem) -> Any:
+    blocks, y, weight = problem.train
+    return make_trainer(blocks.design(), y, weight, across=problem.settings.across)
 
 
-def _part(weight: Floats | None, which: npt.NDArray[np.bool_]) -> Floats | None:
-    return None if weight is None else weight[which]
+def _check(name: str, now: FMParameters, loss: float, number: int, s: FMSettings, remedy: str) -> None:
+    if not np.isfinite([loss, now.bias]).all():
+        raise ValueError(
+            f"{name} diverged in iteration {number}: {remedy}, lower init_scale (now {s.init_scale}), "
+            "or scale the features."
+        )
 
 
-def _check(now: Parameters, loss: float, number: int, s: FMSettings) -> None:
-    if np.isfinite(loss) and np.isfinite(now.bias):
-        return
-    remedy = f"lower learning_rate (now {s.learning_rate})" if s.solver == "sgd" else "raise λ"
-    raise ValueError(
-        f"{s.solver} diverged in iteration {number}: {remedy}, lower init_scale (now {s.init_scale}), "
-        "or scale the features."
-    )
+register_solver("als", Solver(fit_als, regularization=30.0, linear_regularization=5.0, n_iter=50))
+register_solver("sgd", Solver(fit_sgd, regularization=0.02, linear_regularization=0.002, n_iter=30))

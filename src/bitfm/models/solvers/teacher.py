@@ -15,7 +15,7 @@ from bitfm.models._base import Floats
 from bitfm.models._progress import Callback
 from bitfm.models.fm import FM
 from bitfm.models.solvers.gibbs import side_by_side
-from bitfm.models.solvers.parameters import Parameters
+from bitfm.models.solvers.parameters import FMParameters
 from bitfm.models.solvers.teacher_distance import mean_squares
 
 __all__ = ["TeacherParameters", "default_teacher", "ridge_by_field", "teacher_by_descent", "teacher_parameters"]
@@ -38,7 +38,7 @@ class TeacherParameters(NamedTuple):
     bias: float
     ridge: npt.NDArray[np.float64]
 
-    def averaged_with(self, other: Parameters) -> TeacherParameters:
+    def averaged_with(self, other: FMParameters) -> TeacherParameters:
         """Return a teacher whose scores are the mean of this one's and another's; λ stays."""
         factors = np.concatenate([self.factors, other.factors.astype(np.float32)], axis=1) * np.float32(np.sqrt(0.5))
         return TeacherParameters(factors, (self.weights + other.weights) / 2, (self.bias + other.bias) / 2, self.ridge)
@@ -52,7 +52,7 @@ def teacher_parameters(teacher: FM, blocks: Blocks, y: Floats, *, cross: bool, s
 
 def teacher_by_descent(
     blocks: Blocks, y: Floats, *, cross: bool, seed: int, n_threads: int, callback: Callback
-) -> Parameters:
+) -> FMParameters:
     """Fit a teacher by coordinate descent.
 
     Its errors differ from those of draws from a posterior, and the mean of both is better than either.
@@ -68,7 +68,7 @@ def teacher_by_descent(
         random_state=seed,
         n_jobs=n_threads,
     ).fit(blocks, (y - middle) / unit, callback=callback)
-    return Parameters(model.bias_, model.weights_, model.factors_).scaled(unit, -middle / unit)
+    return FMParameters(model.bias_, model.weights_, model.factors_).scaled(unit, -middle / unit)
 
 
 def ridge_by_field(blocks: Blocks) -> dict[str, float]:
