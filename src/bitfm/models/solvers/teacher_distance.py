@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
+import scipy.optimize
 
 from bitfm.core import anchor_field, anchor_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
 from bitfm.data.blocks import Blocks
@@ -180,14 +182,14 @@ class RowDistillation:
         pairs, owner = self._pairs_of_fields(blocks)
         scales = np.ones(len(owner))
         prior = float(np.mean(residual**2)) / spread**2
-        for _ in range(_SCALE_ROUNDS):
+        for _ in range(_SCALE_ROUNDS if prior > 0 else 0):  # without residuals there is nothing to predict
             for b in range(len(self._blocks)):
                 own, others = owner == b, np.where(owner == b, 0, scales)
                 slope = np.einsum("nfg,g->nf", pairs, others)  # of the score, by a field's scale
                 z, fixed = slope[:, own], np.einsum("nf,f->n", slope, others) / 2
                 gram = np.einsum("nf,ng->fg", z, z) + prior * np.eye(z.shape[1])
                 rhs = np.einsum("nf,n->f", z, residual - fixed) + prior
-                scales[own] = _solve_positive(gram, rhs, scales[own])
+                scales[own] = _solve_nonnegative(gram, rhs)
         return scales
 
     def _pairs_of_fields(self, blocks: Blocks) -> tuple[Matrix, npt.NDArray[np.intp]]:
@@ -318,16 +320,11 @@ def _pairs(a: Any, b: Any, weight: Matrix) -> float:
     return float(np.sum(moment * moment) - np.sum(own))
 
 
-def _solve_positive(
-    gram: npt.NDArray[np.float64], rhs: npt.NDArray[np.float64], start: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Minimise s'Gs − 2 p's over s ≥ 0, by coordinate descent."""
-    s = start.copy()
-    for _ in range(50):
-        for f in range(len(s)):
-            if gram[f, f] > 0:
-                s[f] = max(0.0, s[f] + (rhs[f] - gram[f] @ s) / gram[f, f])
-    return s
+def _solve_nonnegative(gram: npt.NDArray[np.float64], rhs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Minimise s'Gs − 2 r's over s ≥ 0: with G = LLᵀ, that is |Lᵀs − L⁻¹r|²."""
+    factor = np.linalg.cholesky(gram)
+    solution, _ = scipy.optimize.nnls(factor.T, scipy.linalg.solve_triangular(factor, rhs, lower=True))
+    return np.asarray(solution)
 
 
 def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:
