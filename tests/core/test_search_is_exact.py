@@ -245,7 +245,7 @@ def test_one_query_by_half_bytes(isa, seed, spread, tail):
     before, _vector_shelf._LARGE = _vector_shelf._LARGE, 1
     shelf = VectorShelf.of(items, 1.0)
     _vector_shelf._LARGE = before
-    assert len(shelf.arrays["halves"])
+    assert len(shelf.arrays["nibbles"])
     query = rng.standard_normal((1, 16)).astype(np.float32)
     scores = items.biases.astype(float) + query.astype(float) @ vectors.T.astype(float)
     _, found = shelf.search(shelf.alive, vector_rows(query, np.zeros(1)), NOTHING, 10, 1)

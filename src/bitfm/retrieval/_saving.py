@@ -88,7 +88,7 @@ def _check_shapes(kind: str, number: int, arrays: Mapping[str, npt.NDArray[Any]]
     chunks = arrays["alive"].size
     rows = arrays["row_position"].size if kind == "rows" else 0
     leading = arrays["turn"].size // bits if kind == "vectors" else 0
-    halved = chunks if kind == "vectors" and arrays["halves"].size else 0
+    halved = chunks if kind == "vectors" and arrays["nibbles"].size else 0
     shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
         "codes": (np.uint8, (chunks, (row_bits if kind == "rows" else bits) // 8, CHUNK)),
         "alive": (np.uint64, (chunks,)),
@@ -98,9 +98,9 @@ def _check_shapes(kind: str, number: int, arrays: Mapping[str, npt.NDArray[Any]]
         "chunk_first": (np.int32, (chunks,)),
         "values": (np.int8, (chunks * CHUNK * leading,)),
         "start": (np.int16, (chunks * CHUNK,)),
-        "halves": (np.uint8, (halved * CHUNK * leading // 2,)),
-        "half_inverse_step": (np.float32, (halved,)),
-        "half_error": (np.float32, (halved,)),
+        "nibbles": (np.uint8, (halved * CHUNK * leading // 2,)),
+        "nibble_inverse_step": (np.float32, (halved,)),
+        "nibble_error": (np.float32, (halved,)),
         "vectors": (np.float32, (chunks * CHUNK, bits)),
         "turn": (np.float64, (bits, leading)),
         "row_position": (np.int32, (rows,)),

@@ -35,9 +35,9 @@ class VectorShelf(Shelf):
         "error",
         "rest",
         "chunk_first",
-        "halves",
-        "half_inverse_step",
-        "half_error",
+        "nibbles",
+        "nibble_inverse_step",
+        "nibble_error",
         "turn",
     )
 

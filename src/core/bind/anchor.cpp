@@ -9,8 +9,7 @@ namespace {
 
 int bits_of(const Array2<uint8_t>& codes, const Array1<float>& gains) {
     require(codes.shape(0) == gains.shape(0), "one gain per feature is needed");
-    require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
-    return static_cast<int>(codes.shape(1)) * 8;
+    return bits_of_bytes(codes.shape(1));
 }
 
 }  // namespace

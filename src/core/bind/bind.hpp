@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -13,7 +14,9 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/matrix.hpp"
 #include "base/parallel.hpp"
+#include "codes/bits.hpp"
 #include "codes/factor_view.hpp"
 
 namespace bitfm {
@@ -34,17 +37,28 @@ auto span_of(const std::optional<Array>& array) {
     return array ? span_of(*array) : decltype(span_of(*array)){};
 }
 
-// Codes (a byte is eight of them) or real factors, a row a feature.
-inline FactorView view_of(const Array2<const uint8_t>& codes, std::span<const float> gains = {}) {
-    require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
-    require(gains.empty() || gains.size() == codes.shape(0), "one gain per feature is needed");
-    return FactorView::of(span_of(codes), gains, static_cast<int64_t>(codes.shape(0)),
-                          static_cast<int>(codes.shape(1)) * 8);
+template <class T>
+Matrix<T> matrix_of(const Array2<T>& array) {
+    return {array.data(), static_cast<int64_t>(array.shape(0)), static_cast<int64_t>(array.shape(1))};
+}
+
+// Codes (a byte is eight of them) or real factors, one row per feature.
+inline FactorView view_of(Matrix<const uint8_t> codes, std::span<const float> gains = {}) {
+    const int bits = bits_of_bytes(static_cast<size_t>(codes.columns));
+    require(gains.empty() || static_cast<int64_t>(gains.size()) == codes.rows, "one gain per feature is needed");
+    return FactorView::of(codes.all(), gains, codes.rows, bits);
 }
 template <class Real>
-FactorView view_of(const Array2<const Real>& factors) {
-    require(factors.shape(1) <= 1 << 20, "the rank must be at most 1048576");
-    return FactorView::of(span_of(factors), static_cast<int64_t>(factors.shape(0)), static_cast<int>(factors.shape(1)));
+FactorView view_of(Matrix<const Real> factors) {
+    require(factors.columns <= 1 << 20, "the rank must be at most 1048576");
+    return FactorView::of(factors.all(), factors.rows, static_cast<int>(factors.columns));
+}
+template <class T>
+FactorView view_of(const Array2<const T>& values) {
+    return view_of(matrix_of(values));
+}
+inline FactorView view_of(const Array2<const uint8_t>& codes, std::span<const float> gains) {
+    return view_of(matrix_of(codes), gains);
 }
 
 // Lets Ctrl-C through while the core works without the interpreter's lock.

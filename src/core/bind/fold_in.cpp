@@ -14,17 +14,18 @@ void bind_fold_in(nb::module_& m) {
            double unseen_an_event, double unseen_anyway, double noise, double weight_variance, double factor_variance,
            Array2<double> solved, int n_threads) {
             require(start.shape(0) > 0, "the starts must rise from 0 to the number of ratings");
-            require(vectors.shape(1) >= 8 && vectors.shape(1) <= 512 && own_vectors.shape(1) == vectors.shape(1),
-                    "vectors must have 8 to 512 elements, all alike");
-            const RatingsOfIds ratings{static_cast<int>(vectors.shape(1)),
-                                       span_of(start),
-                                       span_of(rows),
-                                       span_of(values),
-                                       span_of(before),
-                                       span_of(constants),
-                                       span_of(vectors),
-                                       span_of(own_constants),
-                                       span_of(own_vectors)};
+            require_bits(static_cast<int64_t>(vectors.shape(1)));
+            require(own_vectors.shape(1) == vectors.shape(1),
+                    "all vectors must have as many elements as codes have bits");
+            const RatingsOfIds ratings{.bits = static_cast<int>(vectors.shape(1)),
+                                       .start = span_of(start),
+                                       .row = span_of(rows),
+                                       .value = span_of(values),
+                                       .before = span_of(before),
+                                       .constant = span_of(constants),
+                                       .vector = span_of(vectors),
+                                       .own_constant = span_of(own_constants),
+                                       .own_vector = span_of(own_vectors)};
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
             solve_ids(team, ratings, {span_of(unseen), unseen_an_event, unseen_anyway},
@@ -39,7 +40,7 @@ void bind_fold_in(nb::module_& m) {
         "nearest_codes",
         [](Array2<const float> vectors, Array2<const float> hessian, int passes, int rounds, Array2<uint8_t> codes,
            Array1<float> gains, int n_threads) {
-            require(vectors.shape(1) >= 8 && vectors.shape(1) <= 512, "vectors must have 8 to 512 elements");
+            require_bits(static_cast<int64_t>(vectors.shape(1)));
             require(vectors.shape(0) == codes.shape(0) && vectors.shape(0) == gains.shape(0),
                     "one code and gain a vector are needed");
             nb::gil_scoped_release release;

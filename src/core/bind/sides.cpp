@@ -22,7 +22,7 @@ void bind_for(nb::module_& m) {
                 Team team(n_threads, poll_signals);
                 single_features<Real>(team, bound.design, span_of(gains), {feature, amount});
             }
-            return nb::make_tuple(own_array(std::move(feature)), own_array(std::move(amount)));
+            return std::pair(own_array(std::move(feature)), own_array(std::move(amount)));
         },
         nb::arg("design"), nb::arg("gains").noconvert(), nb::arg("n_threads"));
     m.def(

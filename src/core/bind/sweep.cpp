@@ -2,8 +2,9 @@
 #include "base/error.hpp"
 #include "bind/bind.hpp"
 #include "bind/design.hpp"
+#include "bind/solver.hpp"
+#include "solvers/solvers.hpp"
 #include "sweep/score.hpp"
-#include "sweep/trainer.hpp"
 
 namespace bitfm {
 
@@ -43,19 +44,64 @@ void bind_predict_codes(nb::module_& m) {
         nb::arg("gains").noconvert(), nb::arg("cross"), nb::arg("n_threads"));
 }
 
-// Look for Ctrl-C, which Python hands to its main thread alone, and for what that thread has to say.
 template <class Real>
-std::function<void()> poll_of(const Trainer<Real>& trainer) {
-    return [&trainer] {
-        poll_signals();
-        require(!trainer.cancelled(), "the fit was cancelled");
-    };
+void reset_reals(Team& team, Residuals<Real>& residuals, double bias, std::span<const Real> weights,
+                 Matrix<const Real> factors) {
+    residuals.reset(team, bias, weights, view_of(factors));
+}
+
+template <class Real>
+void reset_codes(Team& team, Residuals<Real>& residuals, double bias, std::span<const Real> weights,
+                 Matrix<const uint8_t> codes, std::optional<std::span<const float>> gains) {
+    residuals.reset(team, bias, weights, view_of(codes, gains.value_or(std::span<const float>())));
+}
+
+template <class Real>
+double loss(Team& team, Residuals<Real>& residuals) {
+    return residuals.loss(team);
+}
+
+template <class Real>
+void set_working(Team& team, Residuals<Real>& residuals, std::span<const Real> residual,
+                 std::span<const Real> curvature) {
+    residuals.set_working(team, residual, curvature);
+}
+
+template <class Real>
+auto scores(Residuals<Real>& residuals, int n_threads) {
+    UnsetVector<Real> out(static_cast<size_t>(residuals.set().size()));
+    {
+        nb::gil_scoped_release release;
+        Team team(n_threads, poll_of(residuals));
+        residuals.write_scores(team, out);
+    }
+    return own_array(std::move(out));
+}
+
+// What a solver is called in Python, and its parameters.
+template <class Real>
+void bind_solvers(nb::class_<Residuals<Real>>& t) {
+    bind_solver(t, "reset_reals", reset_reals<Real>, "bias", "weights", "factors");
+    bind_solver(t, "reset_codes", reset_codes<Real>, "bias", "weights", "codes", "gains");
+    bind_solver(t, "loss", loss<Real>);
+    bind_solver(t, "set_working", set_working<Real>, "residual", "curvature");
+    t.def("scores", scores<Real>, nb::arg("n_threads"));
+    bind_solver(t, "sweep_weights", sweep_weights<Real>, "bias", "weights", "ridge", "fit_bias");
+    bind_solver(t, "sweep_factors", sweep_factors<Real>, "factors", "ridge", "linear", "scale");
+    bind_solver(t, "draw_weights", draw_weights<Real>, "bias", "weights", "precision", "mean", "noise_precision",
+                "seed");
+    bind_solver(t, "draw_factors", draw_factors<Real>, "factors", "precision", "mean", "noise_precision", "seed");
+    bind_solver(t, "sweep_codes", sweep_codes<Real>, "codes", "delegate", "beta", "passes");
+    bind_solver(t, "sweep_anchored", sweep_anchored<Real>, "field", "codes", "gains", "error", "hessian", "strength",
+                "passes");
+    bind_serial_solver(t, "sweep_sgd", sweep_sgd<Real>, "bias", "weights", "factors", "factor_ridge", "weight_ridge",
+                       "learning_rate", "order");
 }
 
 template <class Real>
 void bind_for(nb::module_& m, const char* suffix) {
     using Bound = BoundDesign<Real>;
-    using T = Trainer<Real>;
+    using T = Residuals<Real>;
     const auto name = [&](const char* stem) { return std::string(stem) + suffix; };
 
     nb::class_<Bound>(m, name("Design").c_str())
@@ -84,7 +130,8 @@ void bind_for(nb::module_& m, const char* suffix) {
     bind_predict_codes<Real, float>(m);
     bind_predict_codes<Real, double>(m);
 
-    nb::class_<T>(m, name("Trainer").c_str())
+    nb::class_<T> trainer(m, name("Trainer").c_str());
+    trainer
         .def(
             "__init__",
             [](T* self, Bound& design, Array1<const Real> targets, std::optional<Array1<const Real>> weights,
@@ -97,117 +144,8 @@ void bind_for(nb::module_& m, const char* suffix) {
             nb::arg("design"), nb::arg("targets").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("cross"),
             nb::keep_alive<1, 2>())
         .def("sibling", &T::sibling, nb::keep_alive<0, 1>())
-        .def("cancel", &T::cancel)
-        .def(
-            "reset_reals",
-            [](T& self, double bias, Array1<const Real> weights, Array2<const Real> factors, int n_threads) {
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                self.reset(team, bias, span_of(weights), view_of(factors));
-            },
-            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("factors").noconvert(), nb::arg("n_threads"))
-        .def(
-            "reset_codes",
-            [](T& self, double bias, Array1<const Real> weights, Array2<const uint8_t> codes,
-               std::optional<Array1<const float>> gains, int n_threads) {
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                self.reset(team, bias, span_of(weights), view_of(codes, span_of(gains)));
-            },
-            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(),
-            nb::arg("gains").noconvert().none(), nb::arg("n_threads"))
-        .def(
-            "loss",
-            [](T& self, int n_threads) {
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                return self.loss(team);
-            },
-            nb::arg("n_threads"))
-        .def(
-            "sweep_weights",
-            [](T& self, double bias, Array1<Real> weights, Array1<const double> ridge, bool fit_bias, int n_threads) {
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                return self.sweep_weights(team, bias, span_of(weights), span_of(ridge), fit_bias);
-            },
-            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("ridge").noconvert(), nb::arg("fit_bias"),
-            nb::arg("n_threads"))
-        .def(
-            "sweep_factors",
-            [](T& self, Array2<Real> factors, Array1<const double> ridge, std::optional<Array2<const float>> linear,
-               double scale, int n_threads) {
-                const auto rank = view_of(Array2<const Real>(factors)).width;
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                self.sweep_factors(team, span_of(factors), rank, span_of(ridge), span_of(linear), scale);
-            },
-            nb::arg("factors").noconvert(), nb::arg("ridge").noconvert(), nb::arg("linear").noconvert().none(),
-            nb::arg("scale"), nb::arg("n_threads"))
-        .def(
-            "draw_weights",
-            [](T& self, double bias, Array1<Real> weights, Array1<const double> precision, Array1<const double> mean,
-               double noise_precision, uint64_t seed, int n_threads) {
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                return self.draw_weights(team, bias, span_of(weights), span_of(precision), span_of(mean),
-                                         {noise_precision, seed});
-            },
-            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("precision").noconvert(),
-            nb::arg("mean").noconvert(), nb::arg("noise_precision"), nb::arg("seed"), nb::arg("n_threads"))
-        .def(
-            "draw_factors",
-            [](T& self, Array2<Real> factors, Array2<const double> precision, Array2<const double> mean,
-               double noise_precision, uint64_t seed, int n_threads) {
-                const auto rank = view_of(Array2<const Real>(factors)).width;
-                require(precision.shape(1) == factors.shape(1) && mean.shape(1) == factors.shape(1),
-                        "precision and mean must be fields × rank");
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                self.draw_factors(team, span_of(factors), rank, span_of(precision), span_of(mean),
-                                  {noise_precision, seed});
-            },
-            nb::arg("factors").noconvert(), nb::arg("precision").noconvert(), nb::arg("mean").noconvert(),
-            nb::arg("noise_precision"), nb::arg("seed"), nb::arg("n_threads"))
-        .def(
-            "sweep_codes",
-            [](T& self, Array2<uint8_t> codes, Array2<const float> delegate, double beta, int passes, int n_threads) {
-                require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
-                const int bits = static_cast<int>(codes.shape(1)) * 8;
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                return self.sweep_codes(team, span_of(codes), bits, span_of(delegate), beta, passes);
-            },
-            nb::arg("codes").noconvert(), nb::arg("delegate").noconvert(), nb::arg("beta"), nb::arg("passes"),
-            nb::arg("n_threads"))
-        .def(
-            "sweep_anchored",
-            [](T& self, int64_t field, Array2<uint8_t> codes, Array1<const float> gains, Array2<float> error,
-               Array2<const float> hessian, double strength, int passes, int n_threads) {
-                require(codes.shape(1) >= 1 && codes.shape(1) <= 64, "codes must have 1 to 64 bytes a feature");
-                const int bits = static_cast<int>(codes.shape(1)) * 8;
-                nb::gil_scoped_release release;
-                Team team(n_threads, poll_of(self));
-                return self.sweep_anchored(team, field, span_of(codes), span_of(gains), bits, span_of(error),
-                                           span_of(hessian), strength, passes);
-            },
-            nb::arg("field"), nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("error").noconvert(),
-            nb::arg("hessian").noconvert(), nb::arg("strength"), nb::arg("passes"), nb::arg("n_threads"))
-        .def(
-            "sweep_sgd",
-            [](T& self, double bias, Array1<Real> weights, Array2<Real> factors, Array1<const double> factor_ridge,
-               Array1<const double> weight_ridge, double learning_rate, Array1<const int32_t> order) {
-                const auto rank = view_of(Array2<const Real>(factors)).width;
-                nb::gil_scoped_release release;
-                Team team(1, poll_of(self));
-                const double loss =
-                    self.sweep_sgd(team, bias, span_of(weights), span_of(factors), rank, span_of(factor_ridge),
-                                   span_of(weight_ridge), learning_rate, span_of(order));
-                return std::pair(bias, loss);
-            },
-            nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("factors").noconvert(),
-            nb::arg("factor_ridge").noconvert(), nb::arg("weight_ridge").noconvert(), nb::arg("learning_rate"),
-            nb::arg("order").noconvert());
+        .def("cancel", &T::cancel);
+    bind_solvers(trainer);
 }
 
 }  // namespace

@@ -39,11 +39,11 @@ class SharedParser {
         alone([&] { parser_.feed(text); });
     }
 
-    nb::tuple finish() {
+    auto finish() {
         LibfmRows rows;
         alone([&] { rows = parser_.finish(); });
-        return nb::make_tuple(to_numpy(std::move(rows.y)), to_numpy(std::move(rows.indptr)),
-                              to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)));
+        return std::tuple(to_numpy(std::move(rows.y)), to_numpy(std::move(rows.indptr)),
+                          to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)));
     }
 
   private:

@@ -59,15 +59,15 @@ class BoundVectorCatalogue {
   public:
     BoundVectorCatalogue(Array2<const double> turn, Array1<const int8_t> values, Array1<const int16_t> start,
                          Wholes position, Reals bias, Array2<const float> vectors, Reals chunk_bias, Reals inverse_step,
-                         Reals length, Reals error, Reals rest, Wholes chunk_first, Bytes halves,
-                         Reals half_inverse_step, Reals half_error)
+                         Reals length, Reals error, Reals rest, Wholes chunk_first, Bytes nibbles,
+                         Reals nibble_inverse_step, Reals nibble_error)
         : turn_(turn),
           vectors_(vectors),
           values_(values),
           start_(start),
-          halves_(halves),
+          nibbles_(nibbles),
           wholes_{position, chunk_first},
-          reals_{bias, chunk_bias, inverse_step, length, error, rest, half_inverse_step, half_error} {
+          reals_{bias, chunk_bias, inverse_step, length, error, rest, nibble_inverse_step, nibble_error} {
         require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
                 "catalogue: the basis must have a row for each dimension of the vectors");
         catalogue_ = {static_cast<int>(vectors.shape(1)),
@@ -84,7 +84,7 @@ class BoundVectorCatalogue {
                       span_of(reals_[4]),
                       span_of(reals_[5]),
                       span_of(wholes_[1]),
-                      span_of(halves_),
+                      span_of(nibbles_),
                       span_of(reals_[6]),
                       span_of(reals_[7])};
     }
@@ -97,7 +97,7 @@ class BoundVectorCatalogue {
     Array2<const float> vectors_;
     Array1<const int8_t> values_;
     Array1<const int16_t> start_;
-    Bytes halves_;
+    Bytes nibbles_;
     std::vector<Wholes> wholes_;
     std::vector<Reals> reals_;
 };
@@ -117,10 +117,11 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
         Team team(n_threads, poll_signals);
         search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, {n, position, score});
     }
-    return nb::make_tuple(own_array(std::move(position)), own_array(std::move(score)));
+    return std::pair(own_array(std::move(position)), own_array(std::move(score)));
 }
 
-auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Wholes positions, double weight) {
+nb::typed<nb::tuple, nb::any, nb::ellipsis> arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases,
+                                                          Wholes positions, double weight) {
     const int bytes = static_cast<int>(codes.shape(1));
     const size_t chunks = (gains.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
     LargeVector<uint8_t> new_codes(places * codes.shape(1));
@@ -142,14 +143,14 @@ auto arrange_codes(Array2<const uint8_t> codes, Reals gains, Reals biases, Whole
                           own_array(std::move(chunk_first)));
 }
 
-auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions, Array2<const double> turn,
-                     double weight, bool halve) {
+nb::typed<nb::tuple, nb::any, nb::ellipsis> arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions,
+                                                            Array2<const double> turn, double weight, bool halve) {
     require(vectors.shape(1) >= 1 && vectors.shape(1) <= 1 << 20 && turn.shape(0) == vectors.shape(1),
             "catalogue: the basis must have a row for each dimension of the vectors");
     const size_t chunks = (biases.size() + kChunkItems - 1) / kChunkItems, places = chunks * kChunkItems;
     LargeVector<int8_t> values(places * turn.shape(1));
-    LargeVector<uint8_t> halves(halve ? values.size() / 2 : 0);
-    std::vector<float> half_inverse_step(halve ? chunks : 0), half_error(halve ? chunks : 0);
+    LargeVector<uint8_t> nibbles(halve ? values.size() / 2 : 0);
+    std::vector<float> nibble_inverse_step(halve ? chunks : 0), nibble_error(halve ? chunks : 0);
     std::vector<int16_t> start(places);
     std::vector<uint64_t> alive(chunks);
     std::vector<int32_t> position(places), chunk_first(chunks);
@@ -158,16 +159,17 @@ auto arrange_vectors(Array2<const float> vectors, Reals biases, Wholes positions
     std::vector<float> chunk_bias(chunks), inverse_step(chunks), length(chunks), error(chunks), rest(chunks);
     {
         nb::gil_scoped_release release;
-        arrange(span_of(vectors), span_of(biases), span_of(positions), weight,
-                {static_cast<int>(vectors.shape(1)), span_of(turn), values, start, alive, position, bias, new_vectors,
-                 chunk_bias, inverse_step, length, error, rest, chunk_first, halves, half_inverse_step, half_error});
+        arrange(
+            span_of(vectors), span_of(biases), span_of(positions), weight,
+            {static_cast<int>(vectors.shape(1)), span_of(turn), values, start, alive, position, bias, new_vectors,
+             chunk_bias, inverse_step, length, error, rest, chunk_first, nibbles, nibble_inverse_step, nibble_error});
     }
     return nb::make_tuple(own_array(std::move(values)), own_array(std::move(start)), own_array(std::move(alive)),
                           own_array(std::move(position)), own_array(std::move(bias)), own_array(std::move(new_vectors)),
                           own_array(std::move(chunk_bias)), own_array(std::move(inverse_step)),
                           own_array(std::move(length)), own_array(std::move(error)), own_array(std::move(rest)),
-                          own_array(std::move(chunk_first)), own_array(std::move(halves)),
-                          own_array(std::move(half_inverse_step)), own_array(std::move(half_error)));
+                          own_array(std::move(chunk_first)), own_array(std::move(nibbles)),
+                          own_array(std::move(nibble_inverse_step)), own_array(std::move(nibble_error)));
 }
 
 }  // namespace
@@ -211,7 +213,8 @@ void bind_topn(nb::module_& m) {
              nb::arg("position").noconvert(), nb::arg("bias").noconvert(), nb::arg("vectors").noconvert(),
              nb::arg("chunk_bias").noconvert(), nb::arg("inverse_step").noconvert(), nb::arg("length").noconvert(),
              nb::arg("error").noconvert(), nb::arg("rest").noconvert(), nb::arg("chunk_first").noconvert(),
-             nb::arg("halves").noconvert(), nb::arg("half_inverse_step").noconvert(), nb::arg("half_error").noconvert())
+             nb::arg("nibbles").noconvert(), nb::arg("nibble_inverse_step").noconvert(),
+             nb::arg("nibble_error").noconvert())
         .def(
             "search",
             [](const BoundVectorCatalogue& self, Words alive, Array2<const float> vectors,
@@ -240,7 +243,7 @@ void bind_topn(nb::module_& m) {
                                      span_of(vectors)};
                 rescore(team, items, {span_of(queries), span_of(constants)}, span_of(candidates), {n, position, score});
             }
-            return nb::make_tuple(own_array(std::move(position)), own_array(std::move(score)));
+            return std::pair(own_array(std::move(position)), own_array(std::move(score)));
         },
         nb::arg("positions").noconvert(), nb::arg("biases").noconvert(), nb::arg("vectors").noconvert(),
         nb::arg("queries").noconvert(), nb::arg("constants").noconvert(), nb::arg("candidates").noconvert(),

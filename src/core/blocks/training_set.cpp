@@ -80,17 +80,16 @@ TrainingSet<Real>::TrainingSet(const Design<Real>& design, std::span<const Real>
     size_t leader = 0;
     for (size_t b = design.blocks.size(); b-- > 0;)
         if (!design.bare(b) && each_row_once(design.blocks[b])) leader = b;
-    std::vector<int32_t> sorted;  // place -> the caller's interaction
     const auto& leading = design.blocks[leader].rows;
     if (!std::is_sorted(leading.begin(), leading.end()))
-        sorted = sort_by_row(leading, count_rows(leading, design.blocks[leader].n_rows));
+        source = sort_by_row(leading, count_rows(leading, design.blocks[leader].n_rows));
     for (size_t b = 0; b < design.blocks.size(); ++b) {
         const Block& block = design.blocks[b];
         BlockIndex index;
         index.start = count_rows(block.rows, block.n_rows);
         index.row_of.resize(n);
         for (size_t s = 0; s < n; ++s)
-            index.row_of[s] = block.rows[sorted.empty() ? s : static_cast<size_t>(sorted[s])];
+            index.row_of[s] = block.rows[static_cast<size_t>(source_of(static_cast<int64_t>(s)))];
         if (!std::is_sorted(index.row_of.begin(), index.row_of.end()))
             index.order = sort_by_row(index.row_of, index.start);
         index.bare = design.bare(b);
@@ -102,7 +101,7 @@ TrainingSet<Real>::TrainingSet(const Design<Real>& design, std::span<const Real>
 
     auto place = [&](std::span<const Real> from, std::vector<Real>& to) {
         to.resize(from.size());
-        for (size_t s = 0; s < from.size(); ++s) to[s] = from[sorted.empty() ? s : static_cast<size_t>(sorted[s])];
+        for (size_t s = 0; s < from.size(); ++s) to[s] = from[static_cast<size_t>(source_of(static_cast<int64_t>(s)))];
     };
     place(targets, target);
     place(weights, weight);

@@ -33,10 +33,12 @@ class TrainingSet {
     const Design<Real>& design;
     std::vector<BlockIndex> blocks;
     std::vector<FieldIndex> fields;
+    std::vector<int32_t> source;  // the caller's interaction at each place; empty: the same
     std::vector<Real> target;
     std::vector<Real> weight;  // empty: all 1
 
     int64_t size() const { return design.n; }
+    int64_t source_of(int64_t place) const { return source.empty() ? place : source[place]; }
     Column<Real> column(size_t field, int64_t column) const;
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "codes/bits.hpp"
 #include "codes/factor_view.hpp"
 
 namespace bitfm {
@@ -15,9 +16,8 @@ namespace {
 constexpr int64_t kGrain = 64;
 
 void check_codes(std::span<const uint8_t> codes, std::span<const float> gains, int bits) {
-    require(
-        bits >= 8 && bits <= kMostBits && bits % 8 == 0 && codes.size() == gains.size() * static_cast<size_t>(bits / 8),
-        "codes must be 1 to 64 bytes a feature, with one gain each");
+    require_bits(bits);
+    require(codes.size() == gains.size() * static_cast<size_t>(bits / 8), "one gain per code is needed");
 }
 
 // Checks what the kernel trusts; returns whether no two columns meet in a row.
@@ -51,20 +51,22 @@ int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gain
     require(error.size() == row_weight.size() * static_cast<size_t>(bits), "errors must be rows × bits");
     const bool apart = check_columns(columns, gains.size(), row_weight.size());
     const bool identity = columns.start.empty();
-    const AnchorField field{bits,
-                            passes,
-                            identity ? nullptr : columns.start.data(),
-                            identity ? nullptr : columns.row.data(),
-                            identity ? nullptr : columns.value.data(),
-                            row_weight.data(),
-                            hessian.data(),
-                            error.data(),
-                            codes.data(),
-                            gains.data(),
-                            keep_gains};
+    const AnchorField field{.bits = bits,
+                            .passes = passes,
+                            .start = identity ? nullptr : columns.start.data(),
+                            .row = identity ? nullptr : columns.row.data(),
+                            .value = identity ? nullptr : columns.value.data(),
+                            .row_weight = row_weight.data(),
+                            .hessian = hessian.data(),
+                            .error = error.data(),
+                            .codes = codes.data(),
+                            .gains = gains.data(),
+                            .keep_gains = keep_gains};
     const auto n = static_cast<int64_t>(gains.size());
     std::atomic<int64_t> flips{0};
-    auto sweep = [&](int64_t begin, int64_t end, int) { flips += isa().kernels->anchor_columns(field, begin, end); };
+    auto sweep = [&](int64_t begin, int64_t end, int) {
+        flips += isa().kernels->codes.anchor_columns(field, begin, end);
+    };
     if (apart)
         team.run(n, kGrain, sweep);
     else  // each feature sees what those before it have done
@@ -79,7 +81,7 @@ int64_t anchor_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gain
                      std::span<const float> factors, int width, std::span<const float> weight, int passes) {
     check_codes(codes, gains, bits);
     const size_t n = gains.size();
-    require(width > 0 && width % kGroup == 0 && factors.size() == n * static_cast<size_t>(width),
+    require(width > 0 && width % kLanes == 0 && factors.size() == n * static_cast<size_t>(width),
             "factors must be features × width, a multiple of 8");
     require(weight.size() == n, "one weight per feature is needed");
     std::vector<float> gram(static_cast<size_t>(bits) * static_cast<size_t>(bits));
@@ -88,19 +90,26 @@ int64_t anchor_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gain
     std::vector<float> values(static_cast<size_t>(bits));
     for (size_t i = 0; i < n; ++i) {
         if (!(weight[i] > 0) || !(gains[i] > 0)) continue;
-        for (int g = 0; g < view.n_groups(); ++g) view.load(static_cast<int64_t>(i), g, values.data() + g * kGroup);
+        for (int g = 0; g < view.n_groups(); ++g) view.load(static_cast<int64_t>(i), g, values.data() + g * kLanes);
         for (int s = 0; s < bits; ++s) {
             const float left = weight[i] * values[s];
             for (int t = 0; t < bits; ++t) gram[s * bits + t] += left * values[t];
             for (int t = 0; t < width; ++t) cross[s * width + t] += left * factors[i * width + t];
         }
     }
-    const AnchorPairs pairs{bits,        width,        passes,       weight.data(), factors.data(),
-                            gram.data(), cross.data(), codes.data(), gains.data()};
+    const AnchorPairs pairs{.bits = bits,
+                            .width = width,
+                            .passes = passes,
+                            .weight = weight.data(),
+                            .factors = factors.data(),
+                            .gram = gram.data(),
+                            .cross = cross.data(),
+                            .codes = codes.data(),
+                            .gains = gains.data()};
     int64_t flips = 0;
     for (size_t i = 0; i < n; ++i) {
         team.poll();
-        flips += isa().kernels->anchor_feature(pairs, static_cast<int64_t>(i));
+        flips += isa().kernels->codes.anchor_feature(pairs, static_cast<int64_t>(i));
     }
     return flips;
 }

@@ -16,7 +16,7 @@ constexpr int64_t kStretch = 4096;  // rows whose sums are added up on their own
 void load_rows(const FactorView& values, int64_t begin, int64_t end, double* out) {
     const int groups = values.n_groups();
     for (int64_t i = begin; i < end; ++i)
-        for (int g = 0; g < groups; ++g) values.load(i, g, out + ((i - begin) * groups + g) * kGroup);
+        for (int g = 0; g < groups; ++g) values.load(i, g, out + ((i - begin) * groups + g) * kLanes);
 }
 
 // The caller's width × width matrix, padded to whole groups by zeros.
@@ -29,7 +29,7 @@ std::vector<double> padded(std::span<const double> matrix, int width, int padded
 }  // namespace
 
 void moments(Team& team, const FactorView& values, std::span<double> mean, std::span<double> gram) {
-    const int width = values.width, wide = values.n_groups() * kGroup;
+    const int width = values.width, wide = values.n_groups() * kLanes;
     require(static_cast<int>(mean.size()) == width && static_cast<int>(gram.size()) == width * width,
             "mean and gram must have the values' width");
     const int64_t n_stretches = (values.n_features + kStretch - 1) / kStretch;
@@ -47,7 +47,7 @@ void moments(Team& team, const FactorView& values, std::span<double> mean, std::
             for (int64_t begin = (first + which) * kStretch; begin < stop; begin += kRows) {
                 const int64_t end = std::min(begin + kRows, stop);
                 load_rows(values, begin, end, rows.data());
-                isa().kernels->add_gram(rows.data(), static_cast<int>(end - begin), wide, part.data());
+                isa().kernels->codes.add_gram(rows.data(), static_cast<int>(end - begin), wide, part.data());
                 for (int64_t r = 0; r < end - begin; ++r)
                     for (int t = 0; t < wide; ++t) part[square + static_cast<size_t>(t)] += rows[r * wide + t];
             }
@@ -63,7 +63,7 @@ void moments(Team& team, const FactorView& values, std::span<double> mean, std::
 
 void map_features(Team& team, const FactorView& values, std::span<const double> mean, std::span<const double> transform,
                   std::span<float> out) {
-    const int width = values.width, wide = values.n_groups() * kGroup;
+    const int width = values.width, wide = values.n_groups() * kLanes;
     require(static_cast<int>(mean.size()) == width && static_cast<int>(transform.size()) == width * width,
             "mean and transform must have the values' width");
     require(static_cast<int64_t>(out.size()) == values.n_features * width, "out must have the values' shape");
@@ -75,7 +75,8 @@ void map_features(Team& team, const FactorView& values, std::span<const double> 
             load_rows(values, begin, end, rows.data());
             for (int64_t r = 0; r < end - begin; ++r)
                 for (int t = 0; t < width; ++t) rows[r * wide + t] -= mean[t];
-            isa().kernels->map_rows(rows.data(), static_cast<int>(end - begin), wide, matrix.data(), mapped.data());
+            isa().kernels->codes.map_rows(rows.data(), static_cast<int>(end - begin), wide, matrix.data(),
+                                          mapped.data());
             for (int64_t r = 0; r < end - begin; ++r)
                 for (int t = 0; t < width; ++t) out[(begin + r) * width + t] = static_cast<float>(mapped[r * wide + t]);
         }

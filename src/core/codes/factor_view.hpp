@@ -27,37 +27,37 @@ struct FactorView {
         return {n_features, bits, nullptr, nullptr, codes.data(), gains.empty() ? nullptr : gains.data()};
     }
 
-    int n_groups() const { return (width + kGroup - 1) / kGroup; }
+    int n_groups() const { return (width + kLanes - 1) / kLanes; }
 
     template <class Real>
     void load(int64_t feature, int group, Real* out) const {
         if (codes) {
             const Real gain = gains ? static_cast<Real>(gains[feature]) : Real(1);
-            const auto& signs = kSigns[codes[feature * (width / kGroup) + group]];
-            for (int t = 0; t < kGroup; ++t) out[t] = gain * static_cast<Real>(signs[static_cast<size_t>(t)]);
+            const auto& signs = kSigns[codes[feature * (width / kLanes) + group]];
+            for (int t = 0; t < kLanes; ++t) out[t] = gain * static_cast<Real>(signs[static_cast<size_t>(t)]);
         } else if (reals32) {
-            load_reals(reals32 + feature * width + group * kGroup, width - group * kGroup, out);
+            load_reals(reals32 + feature * width + group * kLanes, width - group * kLanes, out);
         } else {
-            load_reals(reals64 + feature * width + group * kGroup, width - group * kGroup, out);
+            load_reals(reals64 + feature * width + group * kLanes, width - group * kLanes, out);
         }
     }
 
   private:
     // The eight values that a byte of a code stands for.
     static constexpr auto kSigns = [] {
-        std::array<std::array<int8_t, kGroup>, 256> table{};
+        std::array<std::array<int8_t, kLanes>, 256> table{};
         for (size_t byte = 0; byte < table.size(); ++byte)
-            for (size_t t = 0; t < kGroup; ++t) table[byte][t] = byte >> t & 1 ? 1 : -1;
+            for (size_t t = 0; t < kLanes; ++t) table[byte][t] = byte >> t & 1 ? 1 : -1;
         return table;
     }();
 
     template <class From, class Real>
     static void load_reals(const From* from, int left, Real* out) {
-        if (left >= kGroup) {
-            for (int t = 0; t < kGroup; ++t) out[t] = static_cast<Real>(from[t]);
+        if (left >= kLanes) {
+            for (int t = 0; t < kLanes; ++t) out[t] = static_cast<Real>(from[t]);
             return;
         }
-        for (int t = 0; t < kGroup; ++t) out[t] = t < left ? static_cast<Real>(from[t]) : Real(0);
+        for (int t = 0; t < kLanes; ++t) out[t] = t < left ? static_cast<Real>(from[t]) : Real(0);
     }
 };
 

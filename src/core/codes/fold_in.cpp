@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "codes/bits.hpp"
 #include "codes/factor_view.hpp"
 
 namespace bitfm {
@@ -15,12 +16,8 @@ namespace {
 constexpr int64_t kGrain = 4;
 constexpr double kLeastNoise = 1e-12;
 
-void check_bits(int bits) {
-    require(bits >= 8 && bits <= kMostBits && bits % 8 == 0, "bits must be 8 to 512");
-}
-
 void check_ratings(const RatingsOfIds& r) {
-    check_bits(r.bits);
+    require_bits(r.bits);
     const size_t n_ids = r.own_constant.size(), n_rows = r.constant.size(), bits = static_cast<size_t>(r.bits);
     require(r.start.size() == n_ids + 1 && r.own_vector.size() == n_ids * bits, "one start, constant and vector an id");
     require(r.row.size() == r.value.size() && r.row.size() == r.before.size(),
@@ -159,14 +156,23 @@ void solve_ids(Team& team, const RatingsOfIds& ratings, const Unseen& unseen, co
 
 void nearest_codes(Team& team, std::span<const float> vectors, std::span<const float> hessian, int bits, int passes,
                    int rounds, std::span<uint8_t> codes, std::span<float> gains) {
-    check_bits(bits);
+    require_bits(bits);
     const size_t n = gains.size(), width = static_cast<size_t>(bits);
     require(vectors.size() == n * width && codes.size() == n * width / 8, "one vector, code and gain an id");
     require(hessian.size() == width * width, "the Hessian must be bits × bits");
     std::vector<float> error(vectors.size());
     const std::vector<float> weight(n, 1.0f);
-    const AnchorField field{bits,           passes,       nullptr,      nullptr,      nullptr, weight.data(),
-                            hessian.data(), error.data(), codes.data(), gains.data(), false};
+    const AnchorField field{.bits = bits,
+                            .passes = passes,
+                            .start = nullptr,
+                            .row = nullptr,
+                            .value = nullptr,
+                            .row_weight = weight.data(),
+                            .hessian = hessian.data(),
+                            .error = error.data(),
+                            .codes = codes.data(),
+                            .gains = gains.data(),
+                            .keep_gains = false};
     team.run(static_cast<int64_t>(n), kGrain, [&](int64_t begin, int64_t end, int) {
         std::vector<float> lacking(width);
         for (int64_t id = begin; id < end; ++id) {
@@ -190,7 +196,7 @@ void nearest_codes(Team& team, std::span<const float> vectors, std::span<const f
                 std::fill(missed, missed + width, 0.0f);
                 for (size_t s = 0; s < width; ++s)
                     for (size_t t = 0; t < width; ++t) missed[t] += lacking[s] * hessian[s * width + t];
-                if (isa().kernels->anchor_columns(field, id, id + 1) == 0) break;
+                if (isa().kernels->codes.anchor_columns(field, id, id + 1) == 0) break;
             }
         }
     });

@@ -1,5 +1,10 @@
-// A code and a gain by their quadratic problem: min g² b'Hb − 2 g b'a over b in {−1, 1}^k and g ≥ 0. Included inside
-// an instruction set's namespace.
+// A code and a gain by their quadratic problem: min g² b'Hb − 2 g b'a over b in {−1, 1}^k and g ≥ 0.
+#pragma once
+
+#include "kernels/lanes.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 // out = matrix · b for a symmetric matrix.
 BITFM_INLINE void times_signs(const float* matrix, const float* b, int bits, float* out) {
@@ -148,3 +153,6 @@ inline int anchor_feature(const AnchorPairs& pairs, int64_t i) {
     add_outer(weight * gain, b, bits, v, width, pairs.cross);
     return flips;
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

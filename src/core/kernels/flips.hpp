@@ -1,4 +1,4 @@
-// Discrete coordinate descent on bare ids by lazy flips. Included inside an instruction set's namespace.
+// Discrete coordinate descent on bare ids by lazy flips.
 //
 // For a row with code b and partners d_j, the rule visits the bits in order and sets b_t to the sign of
 //     b̂_t = Σ_j (p_j − ⟨b, d_j⟩ + b_t d_jt) d_jt + β D_t = g_t + n b_t,   g = Σ_j r_j d_j + β D,   r_j = p_j
@@ -7,6 +7,12 @@
 // changes g by one column of Σ d d', counted from the codes. All in fixed point. Where a row's sums need more
 // than 32 bits, g is kept in coarser units and a bit whose b̂ is within the rounding is settled in exact
 // 64-bit arithmetic: the result is that of exact arithmetic on every machine.
+#pragma once
+
+#include "kernels/prelude.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 constexpr int64_t kSumLimit = int64_t(1) << 29;
 constexpr int64_t kResidualLimit = 32766;  // what 16 bits hold
@@ -252,7 +258,7 @@ int64_t update_flip_row(const FlipRow<kWords>& row, int16_t* r, int8_t* spread) 
 }
 
 template <int kWords>
-int64_t update_flip_rows(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
+int64_t update_rows_of(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
     int64_t flips = 0;
     for (int64_t i = begin; i < end; ++i) {
         const int64_t from = in.start[i], n = in.start[i + 1] - from;
@@ -269,15 +275,18 @@ int64_t update_flip_rows(const FlipInput& in, unsigned char* scratch, int64_t be
     return flips;
 }
 
-int64_t update_rows(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
+int64_t update_flip_rows(const FlipInput& in, unsigned char* scratch, int64_t begin, int64_t end) {
     switch (in.words) {
         case 1:
-            return update_flip_rows<1>(in, scratch, begin, end);
+            return update_rows_of<1>(in, scratch, begin, end);
         case 2:
-            return update_flip_rows<2>(in, scratch, begin, end);
+            return update_rows_of<2>(in, scratch, begin, end);
         case 4:
-            return update_flip_rows<4>(in, scratch, begin, end);
+            return update_rows_of<4>(in, scratch, begin, end);
         default:
-            return update_flip_rows<8>(in, scratch, begin, end);
+            return update_rows_of<8>(in, scratch, begin, end);
     }
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

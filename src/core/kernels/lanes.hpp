@@ -1,10 +1,13 @@
 // Eight numbers side by side: the factors (or bits) that a sweep updates together.
 //
 // Written with compiler vectors of the width the instruction set has, so one source serves all of them; the
-// order of every sum is spelled out, so all of them round alike. Included inside an instruction set's
-// namespace.
+// order of every sum is spelled out, so all of them round alike.
+#pragma once
 
-constexpr int kLanes = 8;
+#include "kernels/prelude.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 template <class Real>
 struct Lanes {
@@ -60,3 +63,6 @@ template <class Real>
 BITFM_INLINE Real dot(const Lanes<Real>& a, const Lanes<Real>& b) {
     return (a * b).sum();
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

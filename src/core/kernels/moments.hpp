@@ -1,4 +1,10 @@
-// Dense little matrix products for the D-step. Included inside an instruction set's namespace.
+// Dense little matrix products for the D-step.
+#pragma once
+
+#include "kernels/lanes.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 // gram += Σ row row', for groups of columns on and below the diagonal.
 inline void add_gram(const double* rows, int n, int width, double* gram) {
@@ -32,3 +38,6 @@ inline void map_rows(const double* rows, int n, int width, const double* transfo
             for (int t = 0; t < kLines; ++t) sum[t].store(out + (r + t) * width + j);
         }
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

@@ -1,6 +1,11 @@
 // Standard normal numbers by counter. Plain loops, each a step of many numbers, which compilers turn into vectors;
-// nothing but sums, products and roots, so all instruction sets round alike. Included inside an instruction set's
-// namespace.
+// nothing but sums, products and roots, so all instruction sets round alike.
+#pragma once
+
+#include "kernels/prelude.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 // Mixes a counter into 64 random bits (the finaliser of SplitMix64).
 BITFM_INLINE uint64_t mix(uint64_t x) {
@@ -28,7 +33,7 @@ BITFM_INLINE float log_of(float x) {
 }
 
 // Pairs of them at places first, first + 2, …, by Box and Muller: a radius and an angle from 31 bits each.
-inline void fill_pairs(uint64_t seed, uint64_t first, int64_t n_pairs, float* out) {
+inline void fill_normal_pairs(uint64_t seed, uint64_t first, int64_t n_pairs, float* out) {
     constexpr int kBatch = 64;
     const uint64_t key = mix(mix(seed));
     int32_t length[kBatch], turn[kBatch];
@@ -62,3 +67,6 @@ inline void fill_pairs(uint64_t seed, uint64_t first, int64_t n_pairs, float* ou
         }
     }
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

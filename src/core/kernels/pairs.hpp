@@ -1,6 +1,12 @@
-// What the features of a row sum to, straight from a table of features. Included inside an instruction set's namespace.
+// What the features of a row sum to, straight from a table of features.
 //
 // Lane t of a sum takes the features in order, so all instruction sets round alike.
+#pragma once
+
+#include "kernels/lanes.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 constexpr int64_t kWorthCounting = 8;  // features
 
@@ -295,3 +301,6 @@ float short_product(const float* a, const float* b, int width) {
     for (int t = 0; t < width; t += kLanes) sum += Lanes<float>::load(a + t) * Lanes<float>::load(b + t);
     return sum.sum();
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

@@ -1,14 +1,21 @@
-// Which items of a catalogue of vectors may reach a query's score. Included inside an instruction set's namespace.
+// Which items of a catalogue of vectors may reach a query's score.
 //
 // Items are signed bytes and queries unsigned ones, 64 too large, two dimensions at a time: a pair of products fits in
 // 16 bits. Sums may wrap around on the way; in the end they fit, for the vectors' lengths see to that. What the 64 too
 // many add is the item's alone, and its sum starts by that much below zero.
+#pragma once
+
+#include "kernels/lanes.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 // Eight goals in whole numbers, and which can be reached at all. They are of eight queries for one chunk or of one
 // query for eight chunks, so each input is eight numbers (stride 1) or one (stride 0).
 struct Goals {
-    int32_t goal[kTile];
-    uint32_t hopeful;
+    static_assert(kTile == kLanes);
+    int32_t goal[kLanes];
+    uint32_t reachable;
 };
 
 template <int kOfChunk, int kOfQuery>
@@ -22,23 +29,23 @@ BITFM_INLINE Goals goals_of(const VectorChunks& chunks, int64_t chunk, const Vec
     const auto of_chunk = [&](const float* p) { return kOfChunk ? _mm256_loadu_ps(p) : _mm256_broadcast_ss(p); };
     const auto of_query = [&](const float* p) { return kOfQuery ? _mm256_loadu_ps(p) : _mm256_broadcast_ss(p); };
     const auto times = [&](const float* a, const float* b) { return _mm256_mul_ps(of_query(a), of_chunk(b)); };
-    const __m256 lack = _mm256_sub_ps(of_query(tile.wanted), of_chunk(bias));
+    const __m256 deficit = _mm256_sub_ps(of_query(tile.threshold), of_chunk(bias));
     const __m256 beside =
         _mm256_add_ps(_mm256_add_ps(times(tile.error, length), times(tile.length, error)), times(tile.rest, rest));
-    const __m256 needed = _mm256_sub_ps(lack, beside);
-    const __m256 hopeless = _mm256_cmp_ps(needed, times(tile.length, length), _CMP_GT_OQ);
+    const __m256 needed = _mm256_sub_ps(deficit, beside);
+    const __m256 unreachable = _mm256_cmp_ps(needed, times(tile.length, length), _CMP_GT_OQ);
     __m256 goal = _mm256_mul_ps(_mm256_mul_ps(needed, of_query(tile.inverse_step)), of_chunk(inverse));
     goal = _mm256_sub_ps(goal, _mm256_set1_ps(kGoalSlack));
     goal = _mm256_min_ps(_mm256_max_ps(goal, _mm256_set1_ps(-kMostGoal)), _mm256_set1_ps(kMostGoal));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.goal), _mm256_cvttps_epi32(_mm256_floor_ps(goal)));
-    out.hopeful = ~uint32_t(_mm256_movemask_ps(hopeless)) & 0xff;
+    out.reachable = ~uint32_t(_mm256_movemask_ps(unreachable)) & 0xff;
 #else
-    out.hopeful = 0;
-    for (int i = 0; i < kTile; ++i) {
+    out.reachable = 0;
+    for (int i = 0; i < kLanes; ++i) {
         const int q = i * kOfQuery, c = i * kOfChunk;
         const float beside = tile.error[q] * length[c] + tile.length[q] * error[c] + tile.rest[q] * rest[c];
-        const float needed = tile.wanted[q] - bias[c] - beside;
-        out.hopeful |= uint32_t(!(needed > tile.length[q] * length[c])) << i;
+        const float needed = tile.threshold[q] - bias[c] - beside;
+        out.reachable |= uint32_t(!(needed > tile.length[q] * length[c])) << i;
         float goal = needed * tile.inverse_step[q] * inverse[c] - kGoalSlack;
         goal = goal > -kMostGoal ? goal : -kMostGoal;
         goal = goal < kMostGoal ? goal : kMostGoal;
@@ -112,18 +119,18 @@ BITFM_INLINE void multiply_chunk(const VectorChunks& chunks, int64_t chunk, cons
 #endif
 }
 
-// Whether the product of an item of a chunk and the first query may be the goal or more, by the halves alone.
-BITFM_INLINE bool halves_reach(const VectorChunks& chunks, const VectorTile& tile, int64_t chunk, int32_t goal) {
+// Whether the product of an item of a chunk and the first query may be the goal or more, by the nibbles alone.
+BITFM_INLINE bool nibbles_reach(const VectorChunks& chunks, const VectorTile& tile, int64_t chunk, int32_t goal) {
     const auto below = int16_t(goal - 1);
-    const uint8_t* halves = chunks.halves + chunk * chunks.pairs * kChunkItems;
-    const auto start = int16_t(-kHalfOffset * tile.plain_sum);
+    const uint8_t* nibbles = chunks.nibbles + chunk * chunks.pairs * kChunkItems;
+    const auto start = int16_t(-kNibbleOffset * tile.plain_sum);
 #if defined(__AVX512BW__)
     const __m512i low = _mm512_set1_epi8(15);
     __m512i sum[2];
     sum[0] = sum[1] = _mm512_set1_epi16(start);
     for (int t = 0; t < chunks.pairs; ++t) {
         const __m512i query = _mm512_set1_epi32(int32_t(tile.plain_values[t]));
-        const __m512i both = _mm512_loadu_si512(halves + t * kChunkItems);
+        const __m512i both = _mm512_loadu_si512(nibbles + t * kChunkItems);
         const __m512i upper = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
         sum[0] = _mm512_add_epi16(sum[0], _mm512_maddubs_epi16(_mm512_and_si512(both, low), query));
         sum[1] = _mm512_add_epi16(sum[1], _mm512_maddubs_epi16(upper, query));
@@ -136,7 +143,7 @@ BITFM_INLINE bool halves_reach(const VectorChunks& chunks, const VectorTile& til
     for (int t = 0; t < chunks.pairs; ++t) {
         const __m256i query = _mm256_set1_epi32(int32_t(tile.plain_values[t]));
         for (int h = 0; h < 2; ++h) {
-            const auto* at = reinterpret_cast<const __m256i*>(halves + t * kChunkItems + h * 32);
+            const auto* at = reinterpret_cast<const __m256i*>(nibbles + t * kChunkItems + h * 32);
             const __m256i both = _mm256_loadu_si256(at);
             const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
             sum[h] = _mm256_add_epi16(sum[h], _mm256_maddubs_epi16(_mm256_and_si256(both, low), query));
@@ -151,8 +158,8 @@ BITFM_INLINE bool halves_reach(const VectorChunks& chunks, const VectorTile& til
     for (int t = 0; t < chunks.pairs; ++t)
         for (int i = 0; i < kChunkItems; ++i) {
             const int query = int8_t(tile.plain_values[t] >> 8 * (i % 2));
-            sum[i / 2] = uint16_t(sum[i / 2] + query * (halves[t * kChunkItems + i] & 15));
-            sum[32 + i / 2] = uint16_t(sum[32 + i / 2] + query * (halves[t * kChunkItems + i] >> 4));
+            sum[i / 2] = uint16_t(sum[i / 2] + query * (nibbles[t * kChunkItems + i] & 15));
+            sum[32 + i / 2] = uint16_t(sum[32 + i / 2] + query * (nibbles[t * kChunkItems + i] >> 4));
         }
     bool any = false;
     for (uint16_t s : sum) any |= int16_t(s) > below;
@@ -163,18 +170,18 @@ BITFM_INLINE bool halves_reach(const VectorChunks& chunks, const VectorTile& til
 int64_t scan_together(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) {
         const Goals goals = goals_of<0, 1>(chunks, chunk, tile, chunks.error, chunks.inverse_step);
-        uint32_t left = goals.hopeful & ((1u << tile.n) - 1);
-        if (!left || !chunks.alive[chunk]) continue;
+        uint32_t pending = goals.reachable & ((1u << tile.n) - 1);
+        if (!pending || !chunks.alive[chunk]) continue;
         for (int q = 0; q < kTile; ++q) tile.hits[q] = 0;
         uint64_t any = 0;
-        while (left) {
-            const int n = left & (left - 1) ? 2 : 1;
+        while (pending) {
+            const int n = pending & (pending - 1) ? 2 : 1;
             const uint32_t* queries[2];
             int32_t goal[2];
             uint64_t hits[2];
             int of[2];
-            for (int i = 0; i < n; ++i, left &= left - 1) {
-                of[i] = __builtin_ctz(left);
+            for (int i = 0; i < n; ++i, pending &= pending - 1) {
+                of[i] = __builtin_ctz(pending);
                 queries[i] = tile.values + int64_t(of[i]) * chunks.pairs;
                 goal[i] = goals.goal[of[i]];
             }
@@ -189,33 +196,33 @@ int64_t scan_together(const VectorChunks& chunks, VectorTile& tile, int64_t begi
     return end;
 }
 
-// One query against halves, which are half as much to read, and against the whole of what they let through. The goals
+// One query against nibbles, which are half as much to read, and against the whole of what they let through. The goals
 // are of eight chunks at a time, as far as there are eight; while these are scanned, the next ones are fetched, for the
 // processor cannot guess which are left out.
-int64_t scan_halves(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
+int64_t scan_nibbles(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
     const int64_t stride = int64_t(chunks.pairs) * kChunkItems;
     const auto goals_at = [&](int64_t chunk) {
-        return goals_of<1, 0>(chunks, chunk, tile, chunks.half_error, chunks.half_inverse_step);
+        return goals_of<1, 0>(chunks, chunk, tile, chunks.nibble_error, chunks.nibble_inverse_step);
     };
     int64_t chunk = begin;
-    if (chunk + kTile > end) return scan_together(chunks, tile, chunk, end);
+    if (chunk + kLanes > end) return scan_together(chunks, tile, chunk, end);
     Goals goals = goals_at(chunk);
     for (;;) {
-        const bool more = chunk + 2 * kTile <= end;
-        const Goals next = goals_at(more ? chunk + kTile : chunk);
-        uint32_t to_fetch = more ? next.hopeful : 0;
-        for (uint32_t left = goals.hopeful; left; left &= left - 1) {
-            const int i = __builtin_ctz(left);
+        const bool more = chunk + 2 * kLanes <= end;
+        const Goals next = goals_at(more ? chunk + kLanes : chunk);
+        uint32_t to_fetch = more ? next.reachable : 0;
+        for (uint32_t pending = goals.reachable; pending; pending &= pending - 1) {
+            const int i = __builtin_ctz(pending);
             if (to_fetch) {
-                const uint8_t* halves = chunks.halves + (chunk + kTile + __builtin_ctz(to_fetch)) * stride;
-                for (int64_t at = 0; at < stride; at += 64) __builtin_prefetch(halves + at, 0, 3);
+                const uint8_t* nibbles = chunks.nibbles + (chunk + kLanes + __builtin_ctz(to_fetch)) * stride;
+                for (int64_t at = 0; at < stride; at += 64) __builtin_prefetch(nibbles + at, 0, 3);
                 to_fetch &= to_fetch - 1;
             }
-            if (!halves_reach(chunks, tile, chunk + i, goals.goal[i])) continue;
+            if (!nibbles_reach(chunks, tile, chunk + i, goals.goal[i])) continue;
             const int64_t found = scan_together(chunks, tile, chunk + i, chunk + i + 1);
             if (found == chunk + i) return found;
         }
-        chunk += kTile;
+        chunk += kLanes;
         if (!more) break;
         goals = next;
     }
@@ -223,8 +230,8 @@ int64_t scan_halves(const VectorChunks& chunks, VectorTile& tile, int64_t begin,
 }
 
 int64_t scan_vectors(const VectorChunks& chunks, VectorTile& tile, int64_t begin, int64_t end) {
-    return tile.n == 1 && chunks.halves ? scan_halves(chunks, tile, begin, end)
-                                        : scan_together(chunks, tile, begin, end);
+    return tile.n == 1 && chunks.nibbles ? scan_nibbles(chunks, tile, begin, end)
+                                         : scan_together(chunks, tile, begin, end);
 }
 
 // Eight floats, as doubles.
@@ -245,3 +252,6 @@ double exact_product(const float* a, const float* b, int64_t width) {
     for (; t < width; ++t) rest += double(a[t]) * double(b[t]);
     return sum.sum() + rest;
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

@@ -1,5 +1,10 @@
-// Stochastic gradient descent over interactions, all factors of a feature side by side. Included inside an
-// instruction set's namespace.
+// Stochastic gradient descent over interactions, all factors of a feature side by side.
+#pragma once
+
+#include "kernels/lanes.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 template <class Real>
 double sgd(const SgdInput<Real>& in, Real* bias, Real* weights, Real* factors, Real* scratch, int64_t begin,
@@ -66,3 +71,6 @@ double sgd(const SgdInput<Real>& in, Real* bias, Real* weights, Real* factors, R
     }
     return loss;
 }
+
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

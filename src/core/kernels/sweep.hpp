@@ -1,4 +1,10 @@
-// One sweep's inner loops. Included inside an instruction set's namespace.
+// One sweep's inner loops.
+#pragma once
+
+#include "kernels/lanes.hpp"
+
+namespace bitfm::BITFM_ISA {
+namespace {
 
 // Σ over the other blocks of their rows' q, for one interaction.
 template <class Real, bool kOneOther>
@@ -48,7 +54,7 @@ int solve(const Quadratic<Real>& problem, const RuleInput<Real>& input, int64_t 
                 if (!(den > 0) || (input.noise && !(column[t] > 0))) {
                     fresh = input.prior_mean[t];  // the data say nothing: it stands for all draws
                 } else {
-                    fresh = (input.data_precision * num + input.prior_pull[t]) / den;
+                    fresh = (input.data_precision * num + input.precision_times_mean[t]) / den;
                     if (input.noise)
                         fresh += Real(input.noise[feature * kLanes + t]) / Real(__builtin_sqrt(double(den)));
                 }
@@ -291,8 +297,5 @@ void add_pairs(int n_blocks, const int32_t* const* row, const Real* const* q, Re
     }
 }
 
-template <class Real>
-constexpr SweepKernels<Real> sweep_kernels() {
-    return {update_bare<Real>,    gather_rows<Real>,  collect_shared<Real>, apply_shared<Real>, scatter_rows<Real>,
-            collect_direct<Real>, apply_direct<Real>, solve<Real>,          add_pairs<Real>};
-}
+}  // namespace
+}  // namespace bitfm::BITFM_ISA

@@ -94,7 +94,7 @@ class PairScorer {
           own_(design.blocks.size()) {}
 
     void score(int64_t begin, int64_t end, double bias, std::span<double> out) {
-        const Kernels& kernels = *isa().kernels;
+        const PairKernels& kernels = isa().kernels->pairs;
         const size_t n_blocks = design_.blocks.size();
         entries_.clear();
         n_parts_.clear();
@@ -126,7 +126,7 @@ class PairScorer {
     }
     float* q(size_t block) { return q_.data() + block * static_cast<size_t>(stride_); }
 
-    void sum(const Kernels& kernels, size_t block, size_t first_part, size_t last_part) {
+    void sum(const PairKernels& kernels, size_t block, size_t first_part, size_t last_part) {
         std::fill_n(q(block), stride_, 0.0f);
         RowSums sums{q(block)};
         for (size_t p = first_part; p < last_part; ++p)

@@ -34,19 +34,19 @@ struct UsedRows {
 
 template <class Real>
 double row_group(const Design<Real>& design, size_t block, int64_t row, const FactorView& factors, int group, Real* q) {
-    std::fill(q, q + kGroup, Real(0));
+    std::fill(q, q + kLanes, Real(0));
     double squares = 0;
     each_feature(design, block, row, [&](int64_t feature, Real x) {
-        Real v[kGroup];
+        Real v[kLanes];
         factors.load(feature, group, v);
-        for (int t = 0; t < kGroup; ++t) {
+        for (int t = 0; t < kLanes; ++t) {
             const Real xv = x * v[t];
             q[t] += xv;
             squares += static_cast<double>(xv) * static_cast<double>(xv);
         }
     });
     double total = 0;
-    for (int t = 0; t < kGroup; ++t) total += static_cast<double>(q[t]) * static_cast<double>(q[t]);
+    for (int t = 0; t < kLanes; ++t) total += static_cast<double>(q[t]) * static_cast<double>(q[t]);
     return 0.5 * (total - squares);
 }
 
@@ -73,7 +73,7 @@ void add_scores(Team& team, const Design<Real>& design, const std::vector<const 
         used.emplace_back(row_of[b], n, design.blocks[b].n_rows);
         place[b] = used[b].all ? row_of[b] : used[b].place.data();
         own[b].resize(static_cast<size_t>(used[b].n));
-        q[b].resize(static_cast<size_t>(used[b].n) * kGroup);
+        q[b].resize(static_cast<size_t>(used[b].n) * kLanes);
         q_data[b] = q[b].data();
         team.run(used[b].n, kRowGrain, [&](int64_t begin, int64_t end, int) {
             for (int64_t i = begin; i < end; ++i) own[b][i] = row_linear(design, b, used[b].row(i), weights);
@@ -85,7 +85,7 @@ void add_scores(Team& team, const Design<Real>& design, const std::vector<const 
             team.run(used[b].n, kRowGrain, [&](int64_t begin, int64_t end, int) {
                 for (int64_t i = begin; i < end; ++i) {
                     const double within =
-                        row_group(design, b, used[b].row(i), factors, group, q[b].data() + i * kGroup);
+                        row_group(design, b, used[b].row(i), factors, group, q[b].data() + i * kLanes);
                     if (!cross) own[b][i] += within;
                 }
             });

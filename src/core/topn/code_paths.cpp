@@ -10,11 +10,11 @@ namespace bitfm {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr double kMoreReach = 0x1p-8;  // in steps: what the limits' single-precision arithmetic may lose, and more
+constexpr double kMoreSteps = 0x1p-8;  // what the limits' single-precision arithmetic may lose, and more
 constexpr size_t kFar = 16 << 20;      // bytes
 constexpr double kSteps = 254;         // that a perfect match is worth, for a query of real numbers
 
-// How many of its bits a half byte has different from another.
+// How many of its bits a nibble has different from another.
 constexpr auto kDifferent = [] {
     std::array<std::array<uint8_t, 16>, 16> table{};
     for (unsigned a = 0; a < 16; ++a)
@@ -29,29 +29,29 @@ int rare_cost(int bits, double bit_cost) {
 
 }  // namespace
 
-CodePath::CodePath(const CodeCatalogue& items, int most_limit, int low_limit)
+CodePath::CodePath(const CodeCatalogue& items, int max_cost, int half_scan_limit)
     : items_(items),
-      chunks_{items.bytes,
-              items.codes.size() > kFar,
-              items.codes.data(),
-              items.alive.data(),
-              items.chunk_bias.data(),
-              items.inverse_most.data(),
-              items.inverse_least.data()},
+      chunks_{.bytes = items.bytes,
+              .far = items.codes.size() > kFar,
+              .codes = items.codes.data(),
+              .alive = items.alive.data(),
+              .bias = items.chunk_bias.data(),
+              .inverse_most = items.inverse_most.data(),
+              .inverse_least = items.inverse_least.data()},
       tables_(static_cast<size_t>(kTile * items.bytes * 32)) {
-    tile_.most = most_limit;
-    tile_.low = low_limit;
+    tile_.max_cost = max_cost;
+    tile_.half_scan_limit = half_scan_limit;
     tile_.tables = tables_.data();
 }
 
 void CodePath::restart(int n) {
     tile_.n = n;
-    for (int lane = 0; lane < kTile; ++lane) tile_.wanted[lane] = lane < n ? -kInfinity : kInfinity;
+    for (int lane = 0; lane < kTile; ++lane) tile_.threshold[lane] = lane < n ? -kInfinity : kInfinity;
 }
 
-void CodePath::set_steps(int lane, double reach, double step) {
+void CodePath::set_steps(int lane, double upper_bound, double step) {
     usable_[lane] = step == 0 || (step >= 1e-30 && step <= 1e30);
-    tile_.reach[lane] = static_cast<float>(reach * (1 + 1e-6) + kMoreReach);
+    tile_.upper_bound[lane] = static_cast<float>(upper_bound * (1 + 1e-6) + kMoreSteps);
     tile_.inverse_step[lane] = static_cast<float>(1 / step);
 }
 
@@ -65,8 +65,8 @@ void CodeByCode::start(int64_t first, int n) {
         code_[lane] = queries_.codes.data() + (first + lane) * items_.bytes;
         gain_[lane] = queries_.gains[static_cast<size_t>(first + lane)];
         for (int m = 0; m < 2 * items_.bytes; ++m) {
-            const auto half = static_cast<size_t>(code_[lane][m / 2] >> m % 2 * 4 & 15);
-            std::copy_n(kDifferent[half].data(), 16, table(lane) + m * 16);
+            const auto nibble = static_cast<size_t>(code_[lane][m / 2] >> m % 2 * 4 & 15);
+            std::copy_n(kDifferent[nibble].data(), 16, table(lane) + m * 16);
         }
         set_steps(lane, bits() / 2.0, 2 * static_cast<double>(gain_[lane]));
     }
@@ -91,9 +91,9 @@ void CodeByVector::start(int64_t first, int n) {
 }
 
 void CodeByVector::prepare(int lane, const float* p) {
-    double reach = 0;
-    for (int t = 0; t < items_.width(); ++t) reach += std::abs(static_cast<double>(p[t]));
-    const double step = reach / kSteps;
+    double size = 0;
+    for (int t = 0; t < items_.width(); ++t) size += std::abs(static_cast<double>(p[t]));
+    const double step = size / kSteps;
     double* sums = sums_.data() + lane * items_.bytes * 32;
     uint8_t* costs = table(lane);
     for (int m = 0; m < 2 * items_.bytes; ++m, p += 4, sums += 16, costs += 16)
@@ -112,7 +112,7 @@ void CodeByVector::prepare(int lane, const float* p) {
     set_steps(lane, kSteps, step);
 }
 
-double CodeByVector::score(const Kernels&, int lane, int64_t place) const {
+double CodeByVector::score(const ScanKernels&, int lane, int64_t place) const {
     const double* sums = sums_.data() + lane * items_.bytes * 32;
     const uint8_t* code = code_at(place);
     double even = 0, odd = 0;

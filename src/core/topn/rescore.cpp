@@ -45,7 +45,7 @@ void rescore(Team& team, const ItemRows& items, const RealQueries& queries, std:
             "as many candidates a query are needed");
     if (n_queries == 0 || found.n == 0) return;
     const auto each = static_cast<int64_t>(candidates.size()) / n_queries;
-    const auto product = isa().kernels->exact_product;
+    const auto product = isa().kernels->scans.exact_product;
     team.run(n_queries, kGrain, [&](int64_t begin, int64_t end, int) {
         std::vector<int64_t> rows(static_cast<size_t>(each));
         Top best(found.n);

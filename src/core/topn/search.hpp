@@ -9,10 +9,10 @@
 //     Path(items, queries)
 //     start(first_query, n)              n queries to search for together, from a first one on
 //     scan(kernels, begin, end)          the first chunk of a range with hits, or end
-//     hits(lane)                         ... and which items of it may reach what a query wants
+//     hits(lane)                         ... and which items of it may reach a query's threshold
 //     within_reach(kernels, lane, chunk, can_win)   ... of these, those that still may win
 //     score(kernels, lane, place)        bias + interaction
-//     want(lane, score)                  leave out what scores less
+//     set_threshold(lane, score)         leave out what scores less
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class TileSearch {
     }
 
     void scan(int64_t begin, int64_t end) {
-        const Kernels& kernels = *isa().kernels;
+        const ScanKernels& kernels = isa().kernels->scans;
         for (int64_t at = begin; (at = path_.scan(kernels, at, end)) < end; ++at)
             for (int lane = 0; lane < n_; ++lane)
                 if (const uint64_t hits = path_.hits(lane) & items_.alive[at]) take(kernels, lane, at, hits);
@@ -59,7 +59,7 @@ class TileSearch {
   private:
     static constexpr double kSlack = 0x1p-21;  // what a path's single-precision arithmetic may lose, and more
 
-    void take(const Kernels& kernels, int lane, int64_t chunk, uint64_t hits) {
+    void take(const ScanKernels& kernels, int lane, int64_t chunk, uint64_t hits) {
         Top& best = best_[lane];
         if (best.full()) {
             const RankKey worst = best.worst();
@@ -80,7 +80,7 @@ class TileSearch {
         const double reached = score_of(best.worst()), constant = constants_[first_ + lane];
         if (!std::isfinite(reached)) return;  // there is nothing to compare with
         const double slack = kSlack * (std::abs(reached) + std::abs(constant)) + std::numeric_limits<float>::min();
-        path_.want(lane, static_cast<float>(reached - constant - slack));
+        path_.set_threshold(lane, static_cast<float>(reached - constant - slack));
     }
 
     float rounded(int lane, double of_item) const { return static_cast<float>(constants_[first_ + lane] + of_item); }

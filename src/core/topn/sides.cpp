@@ -44,7 +44,7 @@ void side_vectors(Team& team, const Design<Real>& design, const FactorView& fact
     require(factors.n_features == design.n_features, "one row of factors per feature is needed");
     require(static_cast<int64_t>(out.size()) == design.n * factors.width,
             "room for one vector an interaction is needed");
-    const auto width = static_cast<size_t>(factors.n_groups()) * kGroup;
+    const auto width = static_cast<size_t>(factors.n_groups()) * kLanes;
     std::vector<std::vector<double>> sums(static_cast<size_t>(team.size()), std::vector<double>(width));
     team.run(design.n, kGrain, [&](int64_t begin, int64_t end, int thread) {
         std::vector<double>& sum = sums[static_cast<size_t>(thread)];
@@ -52,10 +52,10 @@ void side_vectors(Team& team, const Design<Real>& design, const FactorView& fact
             sum.assign(width, 0);
             each_of_interaction(design, s, [&](int64_t feature, Real x) {
                 for (int group = 0; group < factors.n_groups(); ++group) {
-                    double v[kGroup];
+                    double v[kLanes];
                     factors.load(feature, group, v);
-                    for (int t = 0; t < kGroup; ++t)
-                        sum[static_cast<size_t>(group * kGroup + t)] += static_cast<double>(x) * v[t];
+                    for (int t = 0; t < kLanes; ++t)
+                        sum[static_cast<size_t>(group * kLanes + t)] += static_cast<double>(x) * v[t];
                 }
             });
             for (int t = 0; t < factors.width; ++t)

@@ -50,10 +50,10 @@ void VectorCatalogueArrays<Byte, Whole8, Whole16, Word, Whole, Real>::check() co
     require_size("error", error.size(), chunks);
     require_size("rest", rest.size(), chunks);
     require_size("chunk_first", chunk_first.size(), chunks);
-    const size_t half_chunks = halves.empty() ? 0 : chunks;
-    require_size("halves", halves.size(), half_chunks * kChunkItems * static_cast<size_t>(leading()) / 2);
-    require_size("half_inverse_step", half_inverse_step.size(), half_chunks);
-    require_size("half_error", half_error.size(), half_chunks);
+    const size_t nibble_chunks = nibbles.empty() ? 0 : chunks;
+    require_size("nibbles", nibbles.size(), nibble_chunks * kChunkItems * static_cast<size_t>(leading()) / 2);
+    require_size("nibble_inverse_step", nibble_inverse_step.size(), nibble_chunks);
+    require_size("nibble_error", nibble_error.size(), nibble_chunks);
 }
 template struct VectorCatalogueArrays<const uint8_t, const int8_t, const int16_t, const uint64_t, const int32_t,
                                       const float>;
@@ -73,26 +73,26 @@ double turn_vector(std::span<const double> turn, std::span<const float> vector, 
 
 namespace {
 
-// What a whole number of half a byte stands for in a chunk, and what rounding to it loses at most.
-struct HalfStep {
+// What a nibble's integer stands for in a chunk, and what rounding to it loses at most.
+struct NibbleStep {
     double step, error;
 };
 
-int half_of(double x, double step) {
-    return static_cast<int>(std::clamp(std::nearbyint(x / step), -double(kHalfOffset), double(kHalfOffset - 1)));
+int nibble_of(double x, double step) {
+    return static_cast<int>(std::clamp(std::nearbyint(x / step), -double(kNibbleOffset), double(kNibbleOffset - 1)));
 }
 
 // Cutting off the largest values lets all others be rounded less: the best step is shorter than the largest asks for.
-HalfStep half_step(std::span<const double> turned, size_t lead, std::span<const int32_t> items, double largest,
-                   double least) {
-    HalfStep best{0, std::numeric_limits<double>::infinity()};
+NibbleStep nibble_step(std::span<const double> turned, size_t lead, std::span<const int32_t> items, double largest,
+                       double least) {
+    NibbleStep best{0, std::numeric_limits<double>::infinity()};
     for (double part = 1; part > 0.3; part -= 0.1) {
-        const double step = std::max(part * largest / (kHalfOffset - 1), least);
+        const double step = std::max(part * largest / (kNibbleOffset - 1), least);
         double lost = 0;
         for (int32_t item : items) {
             double error = 0;
             for (double x : turned.subspan(static_cast<size_t>(item) * lead, lead)) {
-                const double off = x - half_of(x, step) * step;
+                const double off = x - nibble_of(x, step) * step;
                 error += off * off;
             }
             lost = std::max(lost, std::sqrt(error));
@@ -123,7 +123,7 @@ void arrange(std::span<const float> vectors, std::span<const float> biases, std:
     require(out.alive.size() == chunks.size(), "catalogue: room for " + std::to_string(out.alive.size()) +
                                                    " chunks, expected " + std::to_string(chunks.size()));
     std::fill(out.values.begin(), out.values.end(), int8_t(0));
-    std::fill(out.halves.begin(), out.halves.end(), uint8_t(0));
+    std::fill(out.nibbles.begin(), out.nibbles.end(), uint8_t(0));
     std::fill(out.start.begin(), out.start.end(), int16_t(0));
     std::fill(out.position.begin(), out.position.end(), -1);
     std::fill(out.bias.begin(), out.bias.end(), 0.0f);
@@ -158,17 +158,17 @@ void arrange(std::span<const float> vectors, std::span<const float> biases, std:
             out.bias[place] = biases[item];
             std::copy_n(vectors.data() + item * width, width, out.vectors.data() + place * width);
         }
-        if (!out.halves.empty()) {
-            const HalfStep half = half_step(turned, lead, chunk.items, largest, longest_step);
+        if (!out.nibbles.empty()) {
+            const NibbleStep nibble = nibble_step(turned, lead, chunk.items, largest, longest_step);
             for (size_t i = 0; i < chunk.items.size(); ++i)
                 for (size_t t = 0; t < lead; ++t) {
                     const double x = turned[static_cast<size_t>(chunk.items[i]) * lead + t];
-                    const auto whole = static_cast<unsigned>(half_of(x, half.step) + kHalfOffset);
-                    uint8_t& to = out.halves[(c * lead + t / 2 * 2) * kChunkItems / 2 + 2 * (i % 32) + t % 2];
+                    const auto whole = static_cast<unsigned>(nibble_of(x, nibble.step) + kNibbleOffset);
+                    uint8_t& to = out.nibbles[(c * lead + t / 2 * 2) * kChunkItems / 2 + 2 * (i % 32) + t % 2];
                     to = static_cast<uint8_t>(to | whole << (i / 32 * 4));
                 }
-            out.half_inverse_step[c] = static_cast<float>(1 / half.step);
-            out.half_error[c] = bound(half.error);
+            out.nibble_inverse_step[c] = static_cast<float>(1 / nibble.step);
+            out.nibble_error[c] = bound(nibble.error);
         }
         out.alive[c] = first_bits(chunk.items.size());
         out.chunk_bias[c] = chunk.bias;

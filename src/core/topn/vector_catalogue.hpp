@@ -22,8 +22,8 @@ struct VectorCatalogueArrays {
     std::span<Real> bias, vectors;
     std::span<Real> chunk_bias, inverse_step, length, error, rest;  // see VectorChunks
     std::span<Whole> chunk_first;                                   // lowest position
-    std::span<Byte> halves;  // empty, or what a single query scans first; see VectorChunks
-    std::span<Real> half_inverse_step, half_error;
+    std::span<Byte> nibbles;  // empty, or what a single query scans first; see VectorChunks
+    std::span<Real> nibble_inverse_step, nibble_error;
 
     int64_t n_chunks() const { return static_cast<int64_t>(alive.size()); }
     int64_t chunk_bytes() const { return leading() * kChunkItems; }  // that a scan reads

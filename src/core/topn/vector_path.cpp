@@ -17,18 +17,18 @@ constexpr double kLeast = 1e-30;       // a shorter step is of no use, and its i
 VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
     : items_(items),
       queries_(queries),
-      chunks_{items.leading() / 2,
-              items.values.data(),
-              items.start.data(),
-              items.alive.data(),
-              items.chunk_bias.data(),
-              items.inverse_step.data(),
-              items.length.data(),
-              items.error.data(),
-              items.rest.data(),
-              items.halves.empty() ? nullptr : items.halves.data(),
-              items.half_inverse_step.data(),
-              items.half_error.data()},
+      chunks_{.pairs = items.leading() / 2,
+              .values = items.values.data(),
+              .start = items.start.data(),
+              .alive = items.alive.data(),
+              .bias = items.chunk_bias.data(),
+              .inverse_step = items.inverse_step.data(),
+              .length = items.length.data(),
+              .error = items.error.data(),
+              .rest = items.rest.data(),
+              .nibbles = items.nibbles.empty() ? nullptr : items.nibbles.data(),
+              .nibble_inverse_step = items.nibble_inverse_step.data(),
+              .nibble_error = items.nibble_error.data()},
       values_(static_cast<size_t>(kTile * items.leading() / 2)),
       plain_(static_cast<size_t>(items.leading() / 2)),
       turned_(static_cast<size_t>(items.leading())) {
@@ -39,11 +39,11 @@ VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
 void VectorPath::start(int64_t first, int n) {
     tile_.n = n;
     for (int lane = 0; lane < n; ++lane) {
-        tile_.wanted[lane] = -std::numeric_limits<float>::infinity();
+        tile_.threshold[lane] = -std::numeric_limits<float>::infinity();
         prepare(lane, queries_.vectors.subspan(static_cast<size_t>((first + lane) * items_.width()),
                                                static_cast<size_t>(items_.width())));
     }
-    if (n != 1 || items_.halves.empty()) return;
+    if (n != 1 || items_.nibbles.empty()) return;
     tile_.plain_sum = 0;
     for (size_t t = 0; t < plain_.size(); ++t) {
         const auto plain = [&](int d) { return static_cast<int>(values_[t] >> 8 * d & 0xff) - kOffset; };

@@ -17,22 +17,22 @@ class VectorPath {
     VectorPath(const VectorCatalogue& items, const RealQueries& queries);
 
     void start(int64_t first, int n);
-    int64_t scan(const Kernels& kernels, int64_t begin, int64_t end) {
+    int64_t scan(const ScanKernels& kernels, int64_t begin, int64_t end) {
         return kernels.scan_vectors(chunks_, tile_, begin, end);
     }
     uint64_t hits(int lane) const { return tile_.hits[lane]; }
     template <class CanWin>
-    uint64_t within_reach(const Kernels&, int lane, int64_t chunk, CanWin&& can_win) const {
+    uint64_t within_reach(const ScanKernels&, int lane, int64_t chunk, CanWin&& can_win) const {
         // All that a product of rounded vectors cannot tell are ties without one: of vectors that are zero.
         const double most = (static_cast<double>(tile_.length[lane]) + tile_.error[lane]) * items_.length[chunk] +
                             static_cast<double>(tile_.rest[lane]) * items_.rest[chunk];
         return can_win(static_cast<double>(items_.chunk_bias[chunk]) + most) ? ~uint64_t(0) : 0;
     }
-    double score(const Kernels& kernels, int lane, int64_t place) const {
+    double score(const ScanKernels& kernels, int lane, int64_t place) const {
         const float* vector = items_.vectors.data() + place * items_.width();
         return static_cast<double>(items_.bias[place]) + kernels.exact_product(vector_[lane], vector, items_.width());
     }
-    void want(int lane, float score) { tile_.wanted[lane] = score; }
+    void set_threshold(int lane, float score) { tile_.threshold[lane] = score; }
 
   private:
     void prepare(int lane, std::span<const float> vector);

@@ -1,4 +1,4 @@
-#include "sweep/group_sweep.hpp"
+#include "solvers/group_sweep.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,6 @@ namespace bitfm {
 
 namespace {
 
-constexpr int64_t kRowGrain = 256, kInteractionGrain = 16384;
 // A long column is gathered in pieces of this size, added up in order, so that threads may share it.
 constexpr int64_t kPiece = 2048;
 // A one-hot field with at least this many columns is worth spreading over the threads column by column.
@@ -17,8 +16,8 @@ constexpr int64_t kManyColumns = 256;
 
 template <class Real>
 void add(Quadratic<Real>& to, const Quadratic<Real>& part) {
-    for (int i = 0; i < kGroup * kGroup; ++i) to.hessian[i] += part.hessian[i];
-    for (int i = 0; i < kGroup; ++i) to.gradient[i] += part.gradient[i];
+    for (int i = 0; i < kLanes * kLanes; ++i) to.hessian[i] += part.hessian[i];
+    for (int i = 0; i < kLanes; ++i) to.gradient[i] += part.gradient[i];
 }
 
 template <class Real>
@@ -59,29 +58,30 @@ struct DirectRows {
 }  // namespace
 
 template <class Real>
-GroupSweep<Real>::GroupSweep(const TrainingSet<Real>& set, bool cross, std::span<Real> residual)
-    : set_(set),
-      cross_(cross),
-      residual_(residual),
-      v_(set.design.n_features * kGroup),
-      rows_(set.blocks.size()),
-      q_(set.blocks.size()),
-      other_row_(set.blocks.size()),
-      other_q_(set.blocks.size()) {
-    const size_t n_blocks = set.blocks.size();
+GroupSweep<Real>::GroupSweep(Team& team, Residuals<Real>& residuals)
+    : set_(residuals.set()),
+      cross_(residuals.cross()),
+      residual_(residuals.write(team)),
+      weight_(residuals.weight_or_null()),
+      v_(set_.design.n_features * kLanes),
+      rows_(set_.blocks.size()),
+      q_(set_.blocks.size()),
+      other_row_(set_.blocks.size()),
+      other_q_(set_.blocks.size()) {
+    const size_t n_blocks = set_.blocks.size();
     for (size_t b = 0; b < n_blocks; ++b) {
-        const Block& block = set.design.blocks[b];
-        if (set.blocks[b].bare) {
-            q_[b] = values(set.design.fields[block.first_field].first);
+        const Block& block = set_.design.blocks[b];
+        if (set_.blocks[b].bare) {
+            q_[b] = values(set_.design.fields[block.first_field].first);
         } else {
-            rows_[b].resize(block.n_rows * kGroup);
+            rows_[b].resize(block.n_rows * kLanes);
             q_[b] = rows_[b].data();
         }
     }
     for (size_t b = 0; b < n_blocks; ++b)
         for (size_t c = 0; c < n_blocks; ++c)
             if (c != b) {
-                other_row_[b].push_back(set.blocks[c].row_of.data());
+                other_row_[b].push_back(set_.blocks[c].row_of.data());
                 other_q_[b].push_back(q_[c]);
             }
 }
@@ -89,13 +89,13 @@ GroupSweep<Real>::GroupSweep(const TrainingSet<Real>& set, bool cross, std::span
 template <class Real>
 RowIndex<Real> GroupSweep<Real>::row_index(size_t block) const {
     const auto& index = set_.blocks[block];
-    return {set_.size(),
-            index.start.data(),
-            index.order.empty() ? nullptr : index.order.data(),
-            set_.weight.empty() ? nullptr : set_.weight.data(),
-            static_cast<int>(other_row_[block].size()),
-            other_row_[block].data(),
-            other_q_[block].data()};
+    return {.n = set_.size(),
+            .start = index.start.data(),
+            .order = index.order.empty() ? nullptr : index.order.data(),
+            .weight = weight_,
+            .n_others = static_cast<int>(other_row_[block].size()),
+            .other_row = other_row_[block].data(),
+            .other_q = other_q_[block].data()};
 }
 
 // Σ x v of a block's rows, from the group's current values.
@@ -104,11 +104,11 @@ void GroupSweep<Real>::sum_rows(Team& team, size_t block) {
     const Block& of = set_.design.blocks[block];
     team.run(of.n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
         for (int64_t row = begin; row < end; ++row) {
-            Real* q = rows_[block].data() + row * kGroup;
-            std::fill_n(q, kGroup, Real(0));
+            Real* q = rows_[block].data() + row * kLanes;
+            std::fill_n(q, kLanes, Real(0));
             each_feature(set_.design, block, row, [&](int64_t feature, Real x) {
                 const Real* v = values(feature);
-                for (int t = 0; t < kGroup; ++t) q[t] += x * v[t];
+                for (int t = 0; t < kLanes; ++t) q[t] += x * v[t];
             });
         }
     });
@@ -129,7 +129,7 @@ int64_t GroupSweep<Real>::sweep_bare(Team& team, size_t block, RuleInput<Real> r
     const int64_t first = set_.design.fields[of.first_field].first;
     prior.set(rule, of.first_field);
     if (rule.linear) rule.linear += first * rule.linear_stride;
-    if (rule.noise) rule.noise += first * kGroup;
+    if (rule.noise) rule.noise += first * kLanes;
     std::atomic<int64_t> changed{0};
     const auto index = row_index(block);
     team.run(of.n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
@@ -151,8 +151,8 @@ int64_t GroupSweep<Real>::sweep_field(Team& team, size_t f, const RuleInput<Real
         const auto only = static_cast<int32_t>(j);
         const Column<Real> column = field.identity ? Column<Real>{&only, nullptr, 1} : set_.column(f, j);
         Real* v = values(field.first + j);
-        Real before[kGroup], delta[kGroup];
-        std::copy(v, v + kGroup, before);
+        Real before[kLanes], delta[kLanes];
+        std::copy(v, v + kLanes, before);
         Quadratic<Real> problem{};
         const int64_t n_pieces = (column.n + kPiece - 1) / kPiece;
         if (n_pieces <= 1) {
@@ -207,7 +207,7 @@ int64_t GroupSweep<Real>::sweep_shared(Team& team, size_t block, const RuleInput
     const auto index = row_index(block);
     std::vector<RowState<Real>> states(static_cast<size_t>(n_rows));
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
-        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kGroup, kGroup, states[row].q);
+        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kLanes, kLanes, states[row].q);
         kernels.gather_rows(index, residual_.data(), states.data(), begin, end);
     });
     SharedRows<Real> rows{kernels, states.data(), cross_};
@@ -216,7 +216,7 @@ int64_t GroupSweep<Real>::sweep_shared(Team& team, size_t block, const RuleInput
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
         kernels.scatter_rows(index, states.data(), q_[block], residual_.data(), begin, end);
         for (int64_t row = begin; row < end; ++row)
-            std::copy_n(states[row].q, kGroup, rows_[block].data() + row * kGroup);
+            std::copy_n(states[row].q, kLanes, rows_[block].data() + row * kLanes);
     });
     return changed;
 }
@@ -232,17 +232,16 @@ int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput
         sum.resize(own.size());
         team.run(set_.size(), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
             for (int64_t s = begin; s < end; ++s) {
-                Real* total = sum.data() + s * kGroup;
-                if (!cross_) std::copy_n(own.data() + s * kGroup, kGroup, total);
+                Real* total = sum.data() + s * kLanes;
+                if (!cross_) std::copy_n(own.data() + s * kLanes, kLanes, total);
                 for (size_t c = 0; c < other_q_[block].size(); ++c) {
-                    const Real* other = other_q_[block][c] + int64_t(other_row_[block][c][s]) * kGroup;
-                    for (int t = 0; t < kGroup; ++t) total[t] += other[t];
+                    const Real* other = other_q_[block][c] + int64_t(other_row_[block][c][s]) * kLanes;
+                    for (int t = 0; t < kLanes; ++t) total[t] += other[t];
                 }
             }
         });
     }
-    DirectRows<Real> rows{kernels, alone ? own.data() : sum.data(), residual_.data(),
-                          set_.weight.empty() ? nullptr : set_.weight.data(), cross_};
+    DirectRows<Real> rows{kernels, alone ? own.data() : sum.data(), residual_.data(), weight_, cross_};
     const int64_t changed = sweep_fields(team, block, rule, prior, rows);
     if (!alone && changed) sum_rows(team, block);
     return changed;
@@ -255,20 +254,20 @@ int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInp
     const auto block = static_cast<size_t>(set_.design.fields[field].block);
     const int64_t n_rows = set_.design.blocks[block].n_rows;
     const auto index = row_index(block);
-    const int bits = anchor.bits, first = which * kGroup;
+    const int bits = anchor.bits, first = which * kLanes;
     std::vector<RowState<Real>> states(static_cast<size_t>(n_rows));
-    const std::vector<Real> before(q_[block], q_[block] + n_rows * kGroup);
+    const std::vector<Real> before(q_[block], q_[block] + n_rows * kLanes);
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
-        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kGroup, kGroup, states[row].q);
+        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kLanes, kLanes, states[row].q);
         kernels.gather_rows(index, residual_.data(), states.data(), begin, end);
         // To a row the anchor is so many more interactions.
         for (int64_t row = begin; row < end; ++row) {
             RowState<Real>& state = states[row];
             const Real mass = static_cast<Real>(anchor.strength) * state.count;
-            for (int t = 0; t < kGroup; ++t) {
+            for (int t = 0; t < kLanes; ++t) {
                 state.sum_eo[t] += mass * static_cast<Real>(anchor.error[row * bits + first + t]);
-                for (int u = 0; u < kGroup; ++u)
-                    state.sum_oo[t * kGroup + u] +=
+                for (int u = 0; u < kLanes; ++u)
+                    state.sum_oo[t * kLanes + u] +=
                         mass * static_cast<Real>(anchor.hessian[(first + t) * bits + first + u]);
             }
         }
@@ -279,13 +278,13 @@ int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInp
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
         kernels.scatter_rows(index, states.data(), before.data(), residual_.data(), begin, end);
         for (int64_t row = begin; row < end; ++row) {
-            for (int t = 0; t < kGroup; ++t) {
-                const auto moved = static_cast<float>(states[row].q[t] - before[row * kGroup + t]);
+            for (int t = 0; t < kLanes; ++t) {
+                const auto moved = static_cast<float>(states[row].q[t] - before[row * kLanes + t]);
                 const float* line = anchor.hessian + (first + t) * bits;
                 if (moved != 0)
                     for (int u = 0; u < bits; ++u) anchor.error[row * bits + u] -= line[u] * moved;
             }
-            if (!set_.blocks[block].bare) std::copy_n(states[row].q, kGroup, rows_[block].data() + row * kGroup);
+            if (!set_.blocks[block].bare) std::copy_n(states[row].q, kLanes, rows_[block].data() + row * kLanes);
         }
     });
     return changed;

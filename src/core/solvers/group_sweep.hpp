@@ -6,6 +6,7 @@
 #include "base/parallel.hpp"
 #include "blocks/training_set.hpp"
 #include "codes/factor_view.hpp"
+#include "solvers/residuals.hpp"
 
 namespace bitfm {
 
@@ -14,7 +15,7 @@ struct Prior {
     const double* precision = nullptr;  // of a field's first column in the group; null: 0
     const double* mean = nullptr;       // likewise
     int64_t field_stride = 1, column_stride = 0;
-    int width = kGroup;  // the group's columns
+    int width = kLanes;  // the group's columns
 
     // One precision a field, around 0.
     static Prior ridge(std::span<const double> of_field) { return {of_field.data()}; }
@@ -25,7 +26,7 @@ struct Prior {
             const int64_t at = field * field_stride + t * column_stride;
             rule.prior_precision[t] = static_cast<Real>(precision[at]);
             rule.prior_mean[t] = mean ? static_cast<Real>(mean[at]) : Real(0);
-            rule.prior_pull[t] = mean ? static_cast<Real>(precision[at] * mean[at]) : Real(0);
+            rule.precision_times_mean[t] = mean ? static_cast<Real>(precision[at] * mean[at]) : Real(0);
         }
     }
 };
@@ -42,8 +43,7 @@ struct RowDistillation {
 template <class Real>
 class GroupSweep {
   public:
-    // `residual` is kept up to date: target − score for every interaction.
-    GroupSweep(const TrainingSet<Real>& set, bool cross, std::span<Real> residual);
+    GroupSweep(Team& team, Residuals<Real>& residuals);
 
     // Take eight columns from the factors.
     void load(Team& team, const FactorView& factors, int which);
@@ -55,12 +55,12 @@ class GroupSweep {
     int64_t sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowDistillation& anchor, int which);
 
     // A feature's eight values.
-    Real* values(int64_t feature) { return v_.data() + feature * kGroup; }
+    Real* values(int64_t feature) { return v_.data() + feature * kLanes; }
 
     // ... and their signs, as a byte of its code.
     uint8_t signs(int64_t feature) const {
         unsigned byte = 0;
-        for (int t = 0; t < kGroup; ++t) byte |= (v_[feature * kGroup + t] > 0 ? 1u : 0u) << t;
+        for (int t = 0; t < kLanes; ++t) byte |= (v_[feature * kLanes + t] > 0 ? 1u : 0u) << t;
         return static_cast<uint8_t>(byte);
     }
 
@@ -77,7 +77,8 @@ class GroupSweep {
 
     const TrainingSet<Real>& set_;
     const bool cross_;
-    std::span<Real> residual_;
+    std::span<Real> residual_;             // kept up to date
+    const Real* weight_;                   // null: all 1
     std::vector<Real> v_;                  // features × 8
     std::vector<std::vector<Real>> rows_;  // Σ x v of each block's rows; empty where they are the features
     std::vector<const Real*> q_;           // of each block: rows × 8

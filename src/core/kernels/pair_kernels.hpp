@@ -1,0 +1,44 @@
+// What scoring pairs from tables of features compiles once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace bitfm {
+
+// A table of features to score pairs from: wherever they are, a feature's vector, weight and scale.
+struct PairTable {
+    // Codes, of which the scale is the gain; float32; int8 times the scale.
+    enum class Kind { codes, reals, bytes };
+    Kind kind = Kind::codes;
+    bool records = false;  // all of a feature in one place
+    int width = 0;         // of a vector; of numbers, a multiple of 64
+    const uint8_t *vectors = nullptr, *weights = nullptr, *scales = nullptr;
+    int64_t vector_stride = 0, weight_stride = 0, scale_stride = 0;  // bytes
+};
+
+// Some of a row's non-zeros: columns of a field whose first is feature `first`.
+constexpr int64_t kMostEntries = 255;  // what a byte can count
+
+struct RowEntries {
+    int64_t first = 0;
+    const int32_t* column = nullptr;
+    const float* x = nullptr;
+    int64_t n = 0;
+};
+
+constexpr int kSumsAtOnce = 64;
+
+struct RowSums {
+    float* q;           // Σ x v, with room for a multiple of kSumsAtOnce
+    double linear = 0;  // Σ x w
+};
+
+struct PairKernels {
+    // Add a row's features to its sums, and ask memory for the next ones; and of codes, Σ |x v|².
+    void (*sum_features)(const PairTable&, const RowEntries& row, const RowEntries& next, RowSums*);
+    double (*sum_squares)(const PairTable&, const RowEntries&);
+    // Σ a b in single precision, in the same order on every machine; the width is a multiple of 8.
+    float (*short_product)(const float* a, const float* b, int width);
+};
+
+}  // namespace bitfm
