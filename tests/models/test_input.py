@@ -420,6 +420,7 @@ REFUSED = {
     | {
         "rank": [0, -1, 4097, 2.0, "8", None, True],
         "solver": ["x", None, 3, ["als"]],
+        "loss": ["x", None, 3, ["squared"]],
         "n_iter": [0, -1, 2.5, "x"],
         "n_samples": [0, -1, 2.5, "x", None],
         "thin": [0, -1, 2.5, "x", None],

@@ -315,6 +315,7 @@ WRONG = {
     "max_iter": ["x", 1.5, []],
     "rank": [0, 6, -5, 5.0, "5", None, True, 5000, 2**70],
     "solver": [None, 3, []],
+    "loss": [None, 3, []],
     "regularization": ["x", [1], {"user": "x"}, {"user": [1]}, {"user": {"user": 1}}],
     "random_state": ["x", 1.5, [], {}],
     "early_stopping": ["x", [], None],

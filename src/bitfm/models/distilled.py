@@ -138,6 +138,8 @@ class DistilledFM(CodeModel):
     def _settings(self) -> DistillationSettings:
         if not isinstance(self.teacher, FM | None):
             raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
+        if self.teacher is not None and self.teacher.loss != "squared":
+            raise ValueError(f"teacher has loss {self.teacher.loss!r}, but codes are distilled from 'squared' only.")
         if not check_real("validation_fraction", self.validation_fraction) < 1:
             raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
         strength = _check_strength(self.anchor_strength)

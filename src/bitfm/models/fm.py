@@ -16,6 +16,7 @@ from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.data.one_hot import split_one_hot
 from bitfm.models._base import FeatureModel, Floats, counted
 from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.models.losses import LOSSES, Loss
 from bitfm.models.solvers import SOLVERS, Examples, FMParameters, FMProblem, FMSettings, Solution
 from bitfm.models.solvers.gibbs import Samples, last_draws, side_by_side
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
@@ -42,6 +43,9 @@ class FM(FeatureModel):
         step an interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it draws
         the parameters from their posterior, with the strength of the penalties drawn too, by field and factor, and
         predicts the mean over the draws. It needs no tuning and is usually the most accurate.
+    loss : {"squared", "logistic"}, default "squared"
+        ``"logistic"``: for targets from 0 to 1, such as clicks; `predict` then returns probabilities. It needs
+        ``solver="als"``. `bitfm.models.losses.register_loss` adds another.
     n_iter : int, optional
         Sweeps or epochs at most; by default 50 (als), 30 (sgd) or 40 (gibbs).
     n_samples : int, default 64
@@ -115,6 +119,7 @@ class FM(FeatureModel):
         rank: int = 16,
         *,
         solver: str = "als",
+        loss: str = "squared",
         n_iter: int | None = None,
         n_samples: int = 64,
         thin: int = 2,
@@ -135,6 +140,7 @@ class FM(FeatureModel):
     ) -> None:
         self.rank = rank
         self.solver = solver
+        self.loss = loss
         self.n_iter = n_iter
         self.n_samples = n_samples
         self.thin = thin
@@ -205,11 +211,15 @@ class FM(FeatureModel):
 
     def _settings(self, blocks: Blocks) -> FMSettings:
         solver = SOLVERS[check_choice("solver", self.solver, tuple(SOLVERS))]
+        if self._loss() is not LOSSES["squared"] and not solver.any_loss:
+            able = ", ".join(repr(name) for name, it in SOLVERS.items() if it.any_loss)
+            raise ValueError(f"loss {self.loss!r} is not for solver {self.solver!r}; give one of {able}.")
         check_choice("pairs", self.pairs, ("all", "across"))
         ridge_v = solver.regularization if self.regularization is None else self.regularization
         ridge_w = solver.linear_regularization if self.linear_regularization is None else self.linear_regularization
         return FMSettings(
             rank=check_integer("rank", self.rank, 1, 4096),
+            loss=self._loss(),
             n_iter=solver.n_iter if self.n_iter is None else check_integer("n_iter", self.n_iter, 1),
             ridge_v=self._per_field("regularization", ridge_v, blocks),
             ridge_w=self._per_field("linear_regularization", ridge_w, blocks),
@@ -248,7 +258,8 @@ class FM(FeatureModel):
         if held_out is not None:
             train, validation = examples.where(~held_out), examples.where(held_out)
         previous = self._solution(settings.rank, examples.blocks.dtype) if resume else None
-        bias = float(np.average(examples.y, weights=counted(examples.weight)))
+        settings.loss.check(examples.y)
+        bias = settings.loss.start(examples.y, counted(examples.weight))
         problem = FMProblem(train, validation, settings, bias, previous, rng, progress)
         found, samples = SOLVERS[self.solver].fit(problem)
         if resume and samples is None:  # what these interactions do not mention stays as it was
@@ -271,7 +282,7 @@ class FM(FeatureModel):
         return Solution(FMParameters(self.bias_, self.weights_.astype(dtype), np.array(self.factors_, dtype)))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Score interactions.
+        """Predict the targets of interactions.
 
         Parameters
         ----------
@@ -282,10 +293,11 @@ class FM(FeatureModel):
 
         Returns
         -------
-        array of float64, one score an interaction; or a pair of arrays, scores and standard deviations
+        array of float64, one per interaction; or a pair of arrays, predictions and standard deviations
+            On the scale of the targets: with the logistic loss probabilities.
         """
         if not return_std:
-            return super().predict(X)
+            return self._loss().inverse_link(super().predict(X))
         check_is_fitted(self)
         if not hasattr(self, "samples_"):
             raise ValueError(f"return_std needs draws: solver='gibbs' keeps them, {self.solver!r} does not.")
@@ -298,6 +310,9 @@ class FM(FeatureModel):
                 mean += shift / n
                 squares += shift * shift * ((n - 1) / n)
         return mean, np.sqrt(squares / n + float(np.mean(1 / self.samples_.noise_precisions)))
+
+    def _loss(self) -> Loss:
+        return LOSSES[check_choice("loss", self.loss, tuple(LOSSES))]
 
     def _score(self, design: Any, dtype: np.dtype[Any]) -> Floats:
         if not hasattr(self, "samples_"):

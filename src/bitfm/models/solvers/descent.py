@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bitfm.core import make_trainer
+from bitfm.models.losses.squared import SquaredLoss
 from bitfm.models.solvers.parameters import FMParameters
 from bitfm.models.solvers.registry import FMProblem, FMSettings, Solution, Solver, register_solver
 
@@ -17,15 +18,23 @@ _REFRESH = 10  # sweeps after which residuals are computed anew, so that roundin
 
 
 def fit_als(problem: FMProblem) -> Solution:
-    """Lower Σ e² + λ Σ v² by coordinate descent."""
+    """Lower the loss + λ Σ w² + λ Σ v² by coordinate descent, on a quadratic that bounds it in each sweep."""
     s, trainer = problem.settings, _trainer(problem)
+    blocks, y, weight = problem.train
+    squared = isinstance(s.loss, SquaredLoss)  # which is its own quadratic
 
     def sweep(now: FMParameters, number: int) -> float:
         if number % _REFRESH == 1:
             trainer.reset_reals(now.bias, now.weights, now.factors, s.threads)
+        if not squared:
+            working = s.loss.working(y, trainer.scores(s.threads).astype(np.float64))
+            trainer.set_working(*(x.astype(blocks.dtype) for x in working), s.threads)
         now.bias = trainer.sweep_weights(now.bias, now.weights, s.ridge_w, True, s.threads)
         trainer.sweep_factors(now.factors, s.ridge_v, None, 0.0, s.threads)
-        return float(trainer.loss(s.threads))
+        if squared:
+            return float(trainer.loss(s.threads))
+        values = s.loss.value(y, trainer.scores(s.threads).astype(np.float64))
+        return float(np.sum(values if weight is None else weight * values))
 
     best, _ = _descend(problem, "als", sweep, "raise λ", tol=s.tol)
     return Solution(best)
@@ -83,5 +92,5 @@ def _check(name: str, now: FMParameters, loss: float, number: int, s: FMSettings
         )
 
 
-register_solver("als", Solver(fit_als, regularization=30.0, linear_regularization=5.0, n_iter=50))
+register_solver("als", Solver(fit_als, regularization=30.0, linear_regularization=5.0, n_iter=50, any_loss=True))
 register_solver("sgd", Solver(fit_sgd, regularization=0.02, linear_regularization=0.002, n_iter=30))

@@ -13,6 +13,7 @@ from bitfm.core import predict_reals
 from bitfm.data.blocks import Blocks
 from bitfm.models._base import Floats, counted
 from bitfm.models._progress import Progress
+from bitfm.models.losses import Loss
 from bitfm.models.solvers.parameters import FMParameters
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class FMSettings:
     """FM's parameters, checked; what a solver has no use for it ignores."""
 
     rank: int
+    loss: Loss
     n_iter: int
     ridge_v: npt.NDArray[np.float64]  # λ of the factors, per field
     ridge_w: npt.NDArray[np.float64]  # λ of the weights
@@ -70,7 +72,7 @@ class FMProblem:
         With early stopping: what to validate on, with `rmse`.
     settings : FMSettings
     bias : float
-        To start from: the mean of the targets.
+        To start from: the best constant score.
     previous : Solution or None
         The solution of an earlier fit, to continue from.
     rng : numpy Generator
@@ -107,7 +109,7 @@ class FMProblem:
         s, (blocks, y, weight) = self.settings, self.held_out
         now = parameters
         scores = predict_reals(blocks.design(), now.bias, now.weights, now.factors, s.across, s.threads)
-        return float(np.sqrt(np.average((y - scores) ** 2, weights=counted(weight))))
+        return float(np.sqrt(np.average((y - s.loss.inverse_link(scores)) ** 2, weights=counted(weight))))
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ class Solver:
         Iterations at most where the user says nothing.
     incremental : bool
         Whether it can stop early, and continue with a part of the data (`FM.partial_fit`).
+    any_loss : bool
+        Whether it fits any loss of `bitfm.models.losses`, and not squared error only.
     """
 
     fit: Callable[[FMProblem], Solution]
@@ -131,6 +135,7 @@ class Solver:
     linear_regularization: float
     n_iter: int
     incremental: bool = True
+    any_loss: bool = False
 
 
 SOLVERS: dict[str, Solver] = {}
