@@ -41,7 +41,7 @@ _KINDS: dict[str, type[FeatureModel]] = {
     kind.__name__: kind for kind in (BiasModel, FM, DiscreteFM, DistilledFM, Popularity, RandomScores)
 } | {name: getattr(hashing, name) for name in hashing.__all__}
 _REALS = (np.dtype(np.float32), np.dtype(np.float64))
-_MACHINES = ("teacher", "fm")  # settings that are machines to learn from
+_TEACHERS = ("teacher", "fm")  # settings that are models to learn from
 INDEX_PREFIX = "index."  # of the names of an index's tensors
 TABLES_PREFIX = "tables."  # of the names of what a recommender keeps beside its model
 _OF_SAMPLES = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
@@ -230,7 +230,7 @@ def _misfits(described_by: Any, values: dict[str, Any]) -> list[str]:
 
 @cache
 def _hints(described_by: Any) -> dict[str, Any]:
-    return get_type_hints(described_by) | {"random_state": int | None} | dict.fromkeys(_MACHINES, None.__class__)
+    return get_type_hints(described_by) | {"random_state": int | None} | dict.fromkeys(_TEACHERS, None.__class__)
 
 
 def _infinite(values: dict[str, Any]) -> list[str]:
@@ -251,7 +251,7 @@ def _plain(name: str, value: Any) -> Any:
         value = value.item()
     if name == "anchor_strength" and value == math.inf:
         return "inf"  # a number that JSON does not have
-    if name in _MACHINES:
+    if name in _TEACHERS:
         return None  # the model does not need it any more
     if name == "random_state" and not isinstance(value, int | None):
         return None  # a generator's state is no part of the model

@@ -28,7 +28,7 @@ class LinearModel(FeatureModel):
 
 
 class BiasModel(LinearModel):
-    """Ratings from a global bias and one weight a feature: w0 + Σ w x, by ridge regression.
+    """Ratings from a global bias and one weight per feature: w0 + Σ w x, by ridge regression.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class BiasModel(LinearModel):
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it.
     verbose : int, default 0
-        Print a line an iteration.
+        Print one line per iteration.
 
     Attributes
     ----------
     bias_ : float
-    weights_ : array, one a feature
+    weights_ : array, one per feature
     fit_log_ : list of Iteration
     fields_ : tuple of FieldSpan
     n_features_in_ : int
@@ -90,7 +90,7 @@ class BiasModel(LinearModel):
         Parameters
         ----------
         X : Blocks, sparse matrix or dense array
-        y : targets, one an interaction
+        y : targets, one per interaction
         sample_weight : weights of the interactions, optional
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         callback : called with an `Iteration` after each sweep; returning True stops the fit

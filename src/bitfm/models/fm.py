@@ -37,10 +37,10 @@ class FM(FeatureModel):
     Parameters
     ----------
     rank : int, default 16
-        Factors a feature.
+        Factors per feature.
     solver : {"als", "sgd", "gibbs"}, default "als"
         ``"als"``: coordinate descent on Σ e² + λ Σ v². ``"sgd"``: stochastic gradient descent as libFM does it, one
-        step an interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it draws
+        step per interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it draws
         the parameters from their posterior, with the strength of the penalties drawn too, by field and factor, and
         predicts the mean over the draws. It needs no tuning and is usually the most accurate.
     loss : {"squared", "logistic"}, default "squared"
@@ -78,13 +78,13 @@ class FM(FeatureModel):
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it. ``"sgd"`` runs on one.
     verbose : int, default 0
-        Print a line an iteration.
+        Print one line per iteration.
 
     Attributes
     ----------
     factors_ : array, features × rank
         With gibbs those of the last draw.
-    weights_ : array, one a feature
+    weights_ : array, one per feature
         With gibbs their mean over the draws, and so is the bias.
     bias_ : float
     samples_ : Samples
@@ -173,7 +173,7 @@ class FM(FeatureModel):
         Parameters
         ----------
         X : Blocks, sparse matrix or dense array
-        y : targets, one an interaction
+        y : targets, one per interaction
         sample_weight : weights of the interactions, optional
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         callback : called with an `Iteration` after each iteration; returning True stops the fit

@@ -43,10 +43,10 @@ class Samples(NamedTuple):
 
     Attributes
     ----------
-    biases : array of float64, one a sample
+    biases : array of float64, one per sample
     weights : array, samples × features
     factors : array, samples × features × rank
-    noise_precisions : array of float64, one a sample
+    noise_precisions : array of float64, one per sample
         1 / the variance of a target given its score.
 
     Examples

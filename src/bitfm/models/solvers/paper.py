@@ -72,7 +72,7 @@ class ProximalTarget(Protocol):
     penalty: float
 
     def ridges(self, n_fields: int) -> npt.NDArray[np.float64]:
-        """Return the penalty of the factors' squares in the relaxed problem, a field."""
+        """Return the penalty of the factors' squares in the relaxed problem, one per field."""
 
     def follow(self, values: npt.NDArray[Any], rng: np.random.Generator, n_threads: int) -> None:
         """Take the best matrix for factors, or for packed codes; the penalty does not rise."""
