@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         BiasModel,
         Callback,
         DiscreteFM,
+        DistilledFM,
         Iteration,
         Samples,
     )
@@ -47,6 +48,7 @@ __all__ = [
     "Callback",
     "DataFileError",
     "DiscreteFM",
+    "DistilledFM",
     "DuplicateRowsError",
     "EmptyTableError",
     "Evaluation",

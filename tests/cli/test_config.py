@@ -95,7 +95,7 @@ def test_lists_and_tables_become_what_the_command_line_has(tmp_path):
         ("[fit]\ncolumns = ['a,b']", "[fit] columns must be a list of names, none of them with a comma, got ['a,b']"),
         ("[fit]\nusers = [1]", "[fit] users must be a string, got 1"),
         ("[fit]\nkind = {year = 3}", "[fit] kind must be a string, got 3"),
-        ("[fit]\nobjective = 'best'", "[fit] objective must be one of anchored, paper, got 'best'"),
+        ("[fit]\nmodel = 'best'", "[fit] model must be one of distilled, discrete, got 'best'"),
         ("[fit]\nout = 3", "[fit] out must be the path of a file, as a string, got 3"),
         ("[recommend]\nusers = 'u42'", "[recommend]: there is no 'users'"),
         ("[fit]\nconfig = 'other.toml'", "[fit]: there is no 'config'"),

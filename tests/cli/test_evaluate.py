@@ -106,7 +106,7 @@ def test_a_pair_that_was_rated_twice_is_not_on_both_sides_of_the_split(tmp_path,
     pl.concat([earlier, ratings]).write_csv(tmp_path / "twice.csv")
     said = "rows left out, since a later one has the same user and item: 400\n"
     columns = ["--user", "reader", "--item", "title"]
-    arguments = ["--interactions", "twice.csv", *columns, "--bits", 8, "--objective", "paper", "--test", 0.5]
+    arguments = ["--interactions", "twice.csv", *columns, "--bits", 8, "--model", "discrete", "--test", 0.5]
     done = call("fit", *arguments, "-o", "twice.bitfm", "--json", cwd=tmp_path)
     assert done.stderr.startswith(said)
     fitted = json.loads(done.stdout)
@@ -150,14 +150,14 @@ def test_ratings_too_large_for_ndcg_are_refused_before_a_fit(tmp_path, bookshop,
         assert "the largest rating is 2,000, but NDCG" in done.stderr
         assert "scale the ratings" in done.stderr
     assert not (tmp_path / "large.bitfm").exists()
-    quick = ["--bits", 8, "--objective", "paper"]
+    quick = ["--bits", 8, "--model", "discrete"]
     assert call("fit", *tables, *quick, "-o", "large.bitfm", cwd=tmp_path).returncode == 0  # nothing is measured
 
 
 def test_a_rating_of_0_is_known_as_well(tmp_path, bookshop):
     ratings = pl.read_csv(bookshop.folder / "ratings.csv").with_columns(pl.col("rating") - 3)
     ratings.write_csv(tmp_path / "ratings.csv")
-    columns = ["--user", "reader", "--item", "title", "--bits", 8, "--objective", "paper"]
+    columns = ["--user", "reader", "--item", "title", "--bits", 8, "--model", "discrete"]
     done = call("fit", "--interactions", "ratings.csv", *columns, "-o", "zero.bitfm", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (ratings["rating"] == 0).any()

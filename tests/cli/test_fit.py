@@ -14,7 +14,7 @@ from bitfm.cli._split import Fingerprint, Split
 from cli_process import call
 
 COLUMNS = ("--user", "reader", "--item", "title")
-QUICK = ("--bits", 8, "--objective", "paper")
+QUICK = ("--bits", 8, "--model", "discrete")
 
 
 def fit(cwd, *arguments):
@@ -95,7 +95,7 @@ def test_a_column_of_two_tables_is_refused(tmp_path, bookshop):
         (["--interactions", "ratings.csv", *COLUMNS, "--target", "rating", "--no-target"], 2, "not both"),
         (["--interactions", "ratings.csv", *COLUMNS, "--kind", "year"], 2, "expected NAME=VALUE, got 'year'"),
         (["--interactions", "ratings.csv", *COLUMNS, "--user-columns", "a"], 2, "but --users only 0 times"),
-        (["--interactions", "ratings.csv", *COLUMNS, "--rank", "8"], 2, "only for --objective anchored"),
+        (["--interactions", "ratings.csv", *COLUMNS, "--rank", "8"], 2, "only for --model distilled"),
         (["--interactions", "ratings.csv", *COLUMNS, "--beta", "x"], 2, "--beta"),
         (["--interactions", "nowhere.csv", *COLUMNS, "-o", "nowhere/shop.bitfm"], 3, "there is no folder nowhere"),
         (["--interactions", "nowhere.csv", *COLUMNS, "-o", "."], 3, "is a folder; give the name of a file"),
@@ -136,7 +136,7 @@ def test_the_command_line_wins_over_the_file_of_defaults(tmp_path, bookshop):
         item = "title"
         no-target = true
         bits = 16
-        objective = "paper"
+        model = "discrete"
         """
     )
     done = call("fit", "--bits", 8, "--target", "rating", "--json", cwd=tmp_path)

@@ -43,7 +43,6 @@ def test_a_plain_model_is_told_of_too(tmp_path):
     bitfm.BiasModel().fit(X, y).save(tmp_path / "bias.bitfm")
     found = json.loads(call("inspect", "plain.bitfm", "--json", cwd=tmp_path).stdout)
     assert found["model"] == "DiscreteFM"
-    assert found["objective"] == "paper"
     assert found["columns"] == []
     assert all(field["mean gain"] > 0 and field["largest gains"] for field in found["fields"])
     assert "users" not in found

@@ -60,7 +60,7 @@ def test_ids_that_were_whole_numbers_are_numbers_in_json(tmp_path):
     pairs = [(user, item) for user in range(1, 9) for item in range(10, 20) if (user + item) % 3]
     rows = "".join(f"{user},{item},{1 + (user * item) % 5}\n" for user, item in pairs)
     (tmp_path / "ratings.csv").write_text("user_id,item_id,rating\n" + rows)
-    quick = ["--bits", 8, "--objective", "paper", "-o", "numbers.bitfm"]
+    quick = ["--bits", 8, "--model", "discrete", "-o", "numbers.bitfm"]
     assert call("fit", "--interactions", "ratings.csv", *quick, cwd=tmp_path).returncode == 0
 
     def asked(*arguments):

@@ -27,7 +27,7 @@ def test_trials_are_counted_kept_and_gone_on_with(tmp_path, ratings):
     assert first.returncode == 0, first.stderr
     report = json.loads(first.stdout)
     assert len(report["trials"]) == 2
-    assert (report["trials"][0]["bits"], report["trials"][0]["objective"]) == (64, "anchored")  # as it is by default
+    assert (report["trials"][0]["bits"], report["trials"][0]["model"]) == (64, "distilled")  # as it is by default
     assert "trial 2: NDCG@10" in first.stderr
     second = json.loads(call("tune", *ratings, "--trials", 3, "--study", "trials.db", cwd=tmp_path).stdout)
     assert second["trials"][:2] == report["trials"]
@@ -106,9 +106,9 @@ def test_without_optuna_it_says_what_to_install(tmp_path, ratings):
 
 
 def test_settings_become_a_model_and_options():
-    model = CodeSettings(32, "paper", beta=3.0).model(seed=4)
-    assert (model.bits, model.objective, model.beta, model.random_state) == (32, "paper", 3.0, 4)
-    model = CodeSettings(anchor="inf", rank=8).model(seed=4)
-    assert (model.anchor, model.teacher.rank) == (float("inf"), 8)
-    assert CodeSettings(anchor="10").model(0).anchor == 10.0
-    assert CodeSettings(rank=8).options() == {"bits": 64, "objective": "anchored", "rank": 8}
+    model = CodeSettings(32, "discrete", beta=3.0).to_fit(seed=4)
+    assert (model.bits, model.beta, model.random_state) == (32, 3.0, 4)
+    model = CodeSettings(anchor_strength="inf", rank=8).to_fit(seed=4)
+    assert (model.anchor_strength, model.teacher.rank) == (float("inf"), 8)
+    assert CodeSettings(anchor_strength="10").to_fit(0).anchor_strength == 10.0
+    assert CodeSettings(rank=8).options() == {"bits": 64, "model": "distilled", "rank": 8}

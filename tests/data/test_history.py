@@ -99,5 +99,5 @@ def test_a_model_takes_both_as_fields():
         item=Block(items, {"raters": raters(users, items, 20, 15), "id": sp.identity(15)}),
     )
     assert X.dtype == np.float32
-    model = DiscreteFM(objective="paper", bits=8, max_iter=2).fit(X, rng.integers(1, 6, 200))
+    model = DiscreteFM(bits=8, max_iter=2).fit(X, rng.integers(1, 6, 200))
     assert np.isfinite(model.predict(X)).all()

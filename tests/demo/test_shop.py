@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from bitfm import Recommender
+from bitfm import DiscreteFM, Recommender
 from bitfm.data import read_table
 from bitfm.demo.shop import write_tables
 
@@ -25,7 +25,7 @@ def test_the_files_tell_what_the_tables_tell(small_shop, tmp_path):
     assert readers["favourite_genres"].str.split("|").equals(small_shop.readers["favourite_genres"])
     columns = {"user": "reader", "item": "title"}
     of_files, of_tables = (
-        Recommender(8, objective="paper", history=False, raters=False).fit(r, users=u, items=i, **columns)
+        Recommender(model=DiscreteFM(8), history=False, raters=False).fit(r, users=u, items=i, **columns)
         for r, u, i in (
             (ratings, readers, books),
             (small_shop.ratings, small_shop.readers, small_shop.books),

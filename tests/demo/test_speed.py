@@ -16,7 +16,7 @@ from bitfm.models import FM, BiasModel, DiscreteFM
         BiasModel(),
         FM(4, pairs="across", n_iter=5),
         FM(4, pairs="across", solver="gibbs", n_iter=6, n_samples=5, n_chains=1),
-        DiscreteFM(16, objective="paper", pairs="across", max_iter=2),
+        DiscreteFM(16, pairs="across", max_iter=2),
     ],
     ids=["bias", "als", "gibbs", "codes"],
 )

@@ -88,7 +88,7 @@ def test_the_number_of_threads_does_not_matter():
 
 def fitted(X):
     rng = np.random.default_rng(1)
-    model = DiscreteFM(16, objective="paper", max_iter=2, init_iter=2).fit(X, rng.normal(size=len(X)))
+    model = DiscreteFM(16, max_iter=2, init_iter=2).fit(X, rng.normal(size=len(X)))
     model.gains_ = rng.uniform(0.2, 2, X.n_features).astype(np.float32)
     return model
 

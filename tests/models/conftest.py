@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bitfm import FM, BiasModel, Blocks, DiscreteFM
+from bitfm import FM, BiasModel, Blocks, DiscreteFM, DistilledFM
 from problems import small_shop
 
 MODELS = {
@@ -16,9 +16,9 @@ MODELS = {
     "FM-als": FM(rank=5, n_iter=6),
     "FM-sgd": FM(rank=5, solver="sgd", n_iter=6),
     "FM-gibbs": FM(rank=5, solver="gibbs", n_iter=8, n_samples=3),
-    "DiscreteFM-paper": DiscreteFM(objective="paper", bits=16, max_iter=6),
-    "DiscreteFM-anchored": DiscreteFM(bits=16, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2)),
-    "DiscreteFM": DiscreteFM(bits=8),
+    "DiscreteFM": DiscreteFM(bits=16, max_iter=6),
+    "DistilledFM-taught": DistilledFM(bits=16, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2)),
+    "DistilledFM": DistilledFM(bits=8),
 }
 
 

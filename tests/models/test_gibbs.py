@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from bitfm import FM, Block, Blocks
-from bitfm.models._gibbs import _Prior, side_by_side
+from bitfm.models.solvers.gibbs import _Prior, side_by_side
 from problems import float64, scores
 
 

@@ -53,7 +53,7 @@ def test_each_subproblem_lowers_the_papers_objective(kind, values, cross):
 @pytest.mark.parametrize("bits", [8, 64])
 def test_the_history_of_a_discrete_fit_falls_in_each_stage(bits):
     shop = make_bookshop(200, 100, 5000)
-    model = DiscreteFM(objective="paper", bits=bits, max_iter=8, tol=0).fit(shop.blocks(), shop.ratings["rating"])
+    model = DiscreteFM(bits=bits, max_iter=8, tol=0).fit(shop.blocks(), shop.ratings["rating"])
     for stage in ("relaxed", "codes"):
         objectives = [item.objective for item in model.fit_log_ if item.stage == stage]
         assert len(objectives) > 2

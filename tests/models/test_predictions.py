@@ -16,7 +16,7 @@ from problems import KINDS, random_blocks, scores
 def test_discrete_predictions_follow_from_codes_gains_weights_and_bias(kind, pairs):
     X = random_blocks(kind, n=60)
     y = np.random.default_rng(0).uniform(1, 5, 60)
-    model = DiscreteFM(objective="paper", bits=16, max_iter=5, pairs=pairs)
+    model = DiscreteFM(bits=16, max_iter=5, pairs=pairs)
     if kind == "plain" and pairs == "across":
         with pytest.raises(ValueError, match="only one"):
             model.fit(X, y)
@@ -36,7 +36,7 @@ def test_discrete_predictions_follow_from_codes_gains_weights_and_bias(kind, pai
 def test_blocks_and_the_expanded_matrix_give_the_same_model(kind):
     X = random_blocks(kind, "integer", n=60)
     y = np.random.default_rng(0).integers(1, 6, 60).astype(float)
-    on_blocks, on_matrix = (DiscreteFM(objective="paper", bits=16).fit(M, y) for M in (X, X.to_csr()))
+    on_blocks, on_matrix = (DiscreteFM(bits=16).fit(M, y) for M in (X, X.to_csr()))
     if kind in ("bare", "context"):  # the matrix is recognised as one-hot fields and kept as ids
         np.testing.assert_array_equal(on_blocks.codes_, on_matrix.codes_)
     np.testing.assert_allclose(on_blocks.predict(X), on_matrix.predict(X), atol=2e-3)
@@ -47,7 +47,7 @@ def test_blocks_and_the_expanded_matrix_give_the_same_model(kind):
 def test_the_pairs_of_an_explanation_name_their_features():
     shop = make_bookshop(100, 60, 2000)
     X = shop.blocks()
-    model = DiscreteFM(objective="paper", bits=32).fit(X, shop.ratings["rating"])
+    model = DiscreteFM(bits=32).fit(X, shop.ratings["rating"])
     why = model.explain(X[0])
     names = {feature.name for feature in why.features}
     assert f"reader.id[{shop.reader_rows[0]}]" in names
@@ -94,7 +94,7 @@ def test_regularization_can_be_given_per_field():
 def test_weights_go_first_to_the_fields_that_come_first():
     """With α = 0 and ids last, a genre explains what it can, so that it can speak for a book that nobody has rated."""
     shop = make_bookshop(300, 100, 8000)
-    model = DiscreteFM(objective="paper", bits=16).fit(shop.blocks(), shop.ratings["rating"])
+    model = DiscreteFM(bits=16).fit(shop.blocks(), shop.ratings["rating"])
     genre = next(f for f in model.fields_ if f.name == "genre")
     assert np.abs(model.weights_[genre.start : genre.stop]).mean() > 0.01
 
@@ -110,5 +110,5 @@ def test_a_row_an_interaction_may_come_in_any_order():
         user=X.blocks["user"], event=Block(np.argsort(shuffled), {"x": table[shuffled]}), item=X.blocks["item"]
     )
     np.testing.assert_array_equal(moved.to_csr().toarray(), X.to_csr().toarray())
-    for model in (FM(rank=5, n_iter=5), DiscreteFM(objective="paper", bits=16)):
+    for model in (FM(rank=5, n_iter=5), DiscreteFM(bits=16)):
         np.testing.assert_allclose(model.fit(X, y).predict(X), model.fit(moved, y).predict(moved), rtol=1e-6)

@@ -15,23 +15,23 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, _core
+from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, DistilledFM, _core
 
 MODELS = {
     "BiasModel": BiasModel(max_iter=3),
     "FM-als": FM(rank=10, n_iter=2),
     "FM-sgd": FM(rank=10, solver="sgd", n_iter=2),
     "FM-gibbs": FM(rank=10, solver="gibbs", n_iter=3, n_samples=5, n_chains=3, thin=1),
-    "DiscreteFM-paper": DiscreteFM(objective="paper", bits=16, max_iter=2),
-    "DiscreteFM-wide": DiscreteFM(objective="paper", bits=72, max_iter=1, init="random"),
-    "DiscreteFM-anchored": DiscreteFM(
+    "DiscreteFM": DiscreteFM(bits=16, max_iter=2),
+    "DiscreteFM-wide": DiscreteFM(bits=72, max_iter=1, init="random"),
+    "DistilledFM-taught": DistilledFM(
         bits=24, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2), max_iter=2, validation_fraction=0.3
     ),
-    "DiscreteFM": DiscreteFM(bits=8, max_iter=2),
+    "DistilledFM": DistilledFM(bits=8, max_iter=2),
 }
 ACROSS = {  # for blocks alone
-    "DiscreteFM-field": DiscreteFM(
-        bits=8, teacher=FM(rank=4, n_iter=2), max_iter=2, gains="field", pairs="across", anchor=5.0
+    "DistilledFM-field": DistilledFM(
+        bits=8, teacher=FM(rank=4, n_iter=2), max_iter=2, gains="field", pairs="across", anchor_strength=5.0
     ),
 }
 MANY = 5500  # rows of a long column: more than two of the pieces that threads share
@@ -132,7 +132,7 @@ def test_any_instruction_set_gives_the_same_bytes(problems, on_one_thread, name,
         _core.use_isa(before)
 
 
-@pytest.mark.parametrize("name", ["FM-als", "FM-sgd", "FM-gibbs", "DiscreteFM-paper", "DiscreteFM-anchored"])
+@pytest.mark.parametrize("name", ["FM-als", "FM-sgd", "FM-gibbs", "DiscreteFM", "DistilledFM-taught"])
 def test_seeds_matter_and_generators_count_as_seeds(problems, name):
     X, y = problems["bare_ids"]
     digests = [digest(make(name, random_state=seed).fit(X, y), X) for seed in (0, 1, np.random.RandomState(1))]
@@ -154,7 +154,7 @@ SCRIPT = """
 import numpy as np, bitfm
 from bitfm import _core
 X = np.random.default_rng(0).normal(size=(200, 5))
-model = bitfm.DiscreteFM(objective="paper", bits=16, max_iter=2, n_jobs=1).fit(X, X[:, 0])
+model = bitfm.DiscreteFM(bits=16, max_iter=2, n_jobs=1).fit(X, X[:, 0])
 print(_core.isa(), model.codes_.tobytes().hex(), model.predict(X).tobytes().hex())
 """
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import bitfm
-from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, ModelFileError, persist
+from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, DistilledFM, ModelFileError, persist
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers out of a damaged file may overflow
 fuzz = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-FORGOTTEN = {DiscreteFM: {"teacher": None}}  # a fitted model does not need it
+FORGOTTEN = {DistilledFM: {"teacher": None}}  # a fitted model does not need it
 
 
 @pytest.fixture(autouse=True)
@@ -93,11 +93,10 @@ def test_settings_come_back_whatever_their_form(shop, path):
             random_state=np.random.RandomState(1),
         ),
         FM(rank=2, n_iter=2, early_stopping=True, random_state=None, solver="sgd"),
-        DiscreteFM(bits=8, teacher=FM(rank=2, n_iter=2).fit(X, y), anchor=np.inf, pairs="all", max_iter=2),
-        DiscreteFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor=10, validation_fraction=0, max_iter=2),
-        DiscreteFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor=np.float32(0.5), max_iter=2),
+        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2).fit(X, y), anchor_strength=np.inf, pairs="all", max_iter=2),
+        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor_strength=10, validation_fraction=0, max_iter=2),
+        DistilledFM(bits=8, teacher=FM(rank=2, n_iter=2), anchor_strength=np.float32(0.5), max_iter=2),
         DiscreteFM(
-            objective="paper",
             bits=np.int16(8),
             max_iter=2,
             beta=np.float32(3),
@@ -168,7 +167,7 @@ def test_a_loaded_model_can_go_on_learning(shop, path):
 
 def test_a_loaded_code_explains_itself(shop, path):
     X, y = shop
-    DiscreteFM(objective="paper", bits=16, max_iter=2).fit(X, y).save(path)
+    DiscreteFM(bits=16, max_iter=2).fit(X, y).save(path)
     back = bitfm.load(path)
     np.testing.assert_allclose(back.explain(X[3]).score, back.predict(X[3])[0], atol=1e-5)
     np.testing.assert_allclose(back.to_float().predict(X), back.predict(X), atol=1e-5)
@@ -181,11 +180,17 @@ def test_what_would_not_come_back_is_not_saved(shop, path):
     with pytest.raises(ValueError, match=r"rank.*8.*3"):
         FM(rank=3, n_iter=1).fit(X, y).set_params(rank=8).save(path)
     with pytest.raises(ValueError, match=r"bits.*64.*16"):
-        DiscreteFM(objective="paper", bits=16, max_iter=1).fit(X, y).set_params(bits=64).save(path)
+        DiscreteFM(bits=16, max_iter=1).fit(X, y).set_params(bits=64).save(path)
 
-    for wrong in ({"tol": np.inf}, {"anchor": np.nan}, {"alpha": -np.inf}):
+    discrete, distilled = DiscreteFM(bits=8, max_iter=1), DistilledFM(bits=8, teacher=FM(rank=2, n_iter=1))
+    for model, wrong in (
+        (discrete, {"tol": np.inf}),
+        (discrete, {"alpha": -np.inf}),
+        (distilled, {"anchor_strength": np.nan}),
+    ):
         with pytest.raises(TypeError, match=next(iter(wrong))):
-            DiscreteFM(objective="paper", bits=8, max_iter=1).fit(X, y).set_params(**wrong).save(path)
+            model.fit(X, y).set_params(**wrong).save(path)
+        model.set_params(**dict.fromkeys(wrong, 0.0))
 
     class Own(BiasModel):
         pass
@@ -211,7 +216,7 @@ def test_an_unknown_kind_is_refused(saved, path, kind):
 
 
 def test_another_kind_of_model_is_refused(saved, path):
-    for kind in {"BiasModel", "FM", "DiscreteFM"} - {saved[1]["model"]}:
+    for kind in {"BiasModel", "FM", "DiscreteFM", "DistilledFM"} - {saved[1]["model"]}:
         refused(path, saved[0], saved[1] | {"model": kind})
 
 
@@ -310,6 +315,7 @@ WRONG = {
     "max_iter": ["x", 1.5, []],
     "rank": [0, 6, -5, 5.0, "5", None, True, 5000, 2**70],
     "solver": [None, 3, []],
+    "loss": [None, 3, []],
     "regularization": ["x", [1], {"user": "x"}, {"user": [1]}, {"user": {"user": 1}}],
     "random_state": ["x", 1.5, [], {}],
     "early_stopping": ["x", [], None],
@@ -318,9 +324,8 @@ WRONG = {
     "thin": ["x", 1.5, None],
     "n_chains": ["x", 1.5, None],
     "gains": [3, None, []],
-    "anchor": [None, [], {}, [1]],
+    "anchor_strength": [None, [], {}, [1]],
     "teacher": ["x", 3, {}, []],
-    "objective": [None, 3, []],
     "validation_fraction": ["x", None, []],
 }
 KNOWN = {"unknown", "fit", "__class__", "self"}
@@ -413,7 +418,7 @@ def survive(tmp_path_factory):
             assert scores.shape == (X.shape[0],)
         if isinstance(model, FM):
             model.__dict__["n_iter"] = 1
-        elif isinstance(model, DiscreteFM):
+        elif isinstance(model, DistilledFM):
             model.__dict__["teacher"] = FM(rank=2, n_iter=2)
         with contextlib.suppress(ValueError):
             model.fit(inputs[0], np.arange(inputs[0].shape[0]))

@@ -10,7 +10,7 @@ import pytest
 
 import bitfm
 from bitfm import FM, ModelFileError, persist
-from bitfm.models._gibbs import side_by_side
+from bitfm.models.solvers.gibbs import side_by_side
 
 SAMPLES, RANK = 4, 3
 

@@ -13,15 +13,15 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
+from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, DistilledFM
 
 GIBBS = FM(rank=4, solver="gibbs", n_iter=5)
 MODELS = [
-    BiasModel(), FM(rank=4), GIBBS, DiscreteFM(objective="paper", bits=8), DiscreteFM(bits=8, teacher=GIBBS)
+    BiasModel(), FM(rank=4), GIBBS, DiscreteFM(bits=8), DistilledFM(bits=8, teacher=GIBBS)
 ]  # fmt: skip
 
 
-@parametrize_with_checks([BiasModel(), FM(), FM(solver="gibbs", n_iter=10, n_samples=5), DiscreteFM()])
+@parametrize_with_checks([BiasModel(), FM(), FM(solver="gibbs", n_iter=10, n_samples=5), DiscreteFM(), DistilledFM()])
 def test_common_checks(estimator, check):
     check(estimator)
 

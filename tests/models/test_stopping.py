@@ -20,14 +20,14 @@ STAGES = {
     "als": ["als"],
     "sgd": ["sgd"],
     "gibbs": ["gibbs"],
-    "paper": ["relaxed", "codes"],
-    "anchored": ["trial", "anchor", "codes", "teacher"],
+    "DiscreteFM": ["relaxed", "codes"],
+    "DistilledFM": ["trial", "distillation", "codes", "teacher"],
 }
 
 
 def stages_of(model):
-    stages = STAGES[getattr(model, "solver", getattr(model, "objective", type(model).__name__))]
-    if getattr(model, "objective", "") == "anchored" and model.teacher is None:  # two teachers
+    stages = STAGES[getattr(model, "solver", type(model).__name__)]
+    if "teacher" in stages and model.teacher is None:  # two teachers
         return [name for stage in stages for name in (stage, f"{stage}-als")[: 1 + (stage in ("trial", "teacher"))]]
     return stages
 
@@ -46,7 +46,7 @@ def test_a_fit_runs_until_the_objective_settles(shop):
 
 
 def test_each_stage_of_a_discrete_fit_runs_until_its_objective_settles(shop):
-    history = DiscreteFM(objective="paper", bits=16, init_iter=100, max_iter=100, tol=1e-3).fit(*shop).fit_log_
+    history = DiscreteFM(bits=16, init_iter=100, max_iter=100, tol=1e-3).fit(*shop).fit_log_
     for stage in ("relaxed", "codes"):
         values = [h.objective for h in history if h.stage == stage]
         assert 2 <= len(values) < 100
@@ -61,7 +61,7 @@ def test_coordinate_descent_never_raises_its_objective(shop):
         *BiasModel(max_iter=30, tol=0).fit(X, y).fit_log_,
         *FM(rank=6, n_iter=30, tol=0).fit(X, y).fit_log_,
         *FM(rank=6, n_iter=30, tol=0, pairs="across").fit(X, y).fit_log_,
-        *DiscreteFM(objective="paper", bits=16, max_iter=30, tol=0).fit(X, y).fit_log_,
+        *DiscreteFM(bits=16, max_iter=30, tol=0).fit(X, y).fit_log_,
     ]
     for before, after in itertools.pairwise(history):
         if after.number > 1:
@@ -101,7 +101,7 @@ def test_the_callback_gets_every_iteration_in_order(model, shop):
         assert item.loss >= 0
         assert np.isfinite([item.loss, item.objective]).all()
         assert item.seconds >= 0
-        assert item.flips >= 0 if item.stage in ("codes", "anchor") else item.flips == 0
+        assert item.flips >= 0 if item.stage in ("codes", "distillation") else item.flips == 0
         assert np.isnan(item.validation)
 
 
@@ -158,7 +158,7 @@ def test_verbose_prints_a_line_an_iteration(model, shop, capsys):
 
 FIT = """
 import signal, sys, numpy as np, scipy.sparse as sp
-from bitfm import FM, Block, Blocks, BiasModel, DiscreteFM
+from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, DistilledFM
 rng = np.random.default_rng(0)
 n, users, items = 300_000, 3000, 1000
 X = Blocks(
@@ -175,12 +175,12 @@ except KeyboardInterrupt:
     sys.exit(42)
 """
 LONG = {
-    "DiscreteFM": "DiscreteFM(objective='paper', bits=512, max_iter=10_000, tol=0, init='random')",
-    "DiscreteFM-relaxed": "DiscreteFM(objective='paper', bits=512, max_iter=10_000, tol=0)",
+    "DiscreteFM": "DiscreteFM(bits=512, max_iter=10_000, tol=0, init='random')",
+    "DiscreteFM-relaxed": "DiscreteFM(bits=512, max_iter=10_000, tol=0)",
     "FM-als": "FM(rank=256, n_iter=10_000, tol=0)",
     "FM-sgd": "FM(rank=256, solver='sgd', n_iter=10_000, learning_rate=1e-6)",
     "FM-gibbs": "FM(rank=256, solver='gibbs', n_iter=10_000, n_jobs=2)",
-    "DiscreteFM-anchored": "DiscreteFM(n_jobs=2)",
+    "DistilledFM": "DistilledFM(n_jobs=2)",
 }
 
 
@@ -193,7 +193,7 @@ LONG = {
         ("FM-sgd", "ids"),
         ("FM-gibbs", "features"),
         ("FM-gibbs", "ids"),
-        ("DiscreteFM-anchored", "features"),
+        ("DistilledFM", "features"),
     ],
 )
 def test_an_interrupt_ends_a_long_fit(name, words):

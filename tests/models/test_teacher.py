@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bitfm import FM, Block, Blocks
-from bitfm.models import _teacher
-from bitfm.models._gibbs import Samples, from_features, side_by_side
-from bitfm.models._teacher import _factors_of, default_teacher, teacher_by_descent, teaching_of
+from bitfm.models.solvers import teacher as teachers
+from bitfm.models.solvers.gibbs import Samples, from_features, side_by_side
+from bitfm.models.solvers.teacher import _factors_of, default_teacher, teacher_by_descent, teacher_parameters
 from problems import random_blocks, scores
 
 
@@ -71,7 +71,7 @@ def test_what_draws_disagree_on_is_mostly_dropped(monkeypatch):
     assert kept.shape[1] == 12
     assert np.mean((said(X, kept) - said(X, everything)) ** 2) < 0.02 * np.var(said(X, everything))
     assert np.mean((said(X, kept) - said(X, V)) ** 2) < 1.05 * np.mean((said(X, everything) - said(X, V)) ** 2)
-    monkeypatch.setattr(_teacher, "_EXAMPLES", 8)  # fewer examples than numbers a feature
+    monkeypatch.setattr(teachers, "_EXAMPLES", 8)  # fewer examples than numbers a feature
     few = _factors_of(fm, X, cross=True, seed=0)
     assert few.shape[1] == 8
     assert np.corrcoef(said(X, few), said(X, everything))[0, 1] > 0.8
@@ -102,7 +102,7 @@ def test_two_teachers_are_the_mean_of_both(cross):
     X, rng = random_blocks("shared", n=200), np.random.default_rng(0)
     y = 100 + 30 * rng.normal(size=200)
     gibbs = FM(3, solver="gibbs", n_iter=5, n_samples=4, pairs="across" if cross else "all").fit(X, y)
-    one = teaching_of(gibbs, X, y, cross=cross, seed=0)
+    one = teacher_parameters(gibbs, X, y, cross=cross, seed=0)
     seen = []
     two = teacher_by_descent(X, y, cross=cross, seed=0, n_threads=1, callback=lambda step: seen.append(step.number))
     assert seen == list(range(1, 16))
@@ -138,7 +138,7 @@ def test_fields_of_few_columns_are_held_by_a_stronger_penalty():
         user=Block(rng.integers(20, size=400), {"id": sp.identity(20)}),
         item=Block(rows, {"kind": kind, "empty": sp.csr_matrix((50, 3)), "id": sp.identity(50)}),
     )
-    ridge = _teacher._ridge_by_field(X)
+    ridge = teachers.ridge_by_field(X)
     assert ridge["user.id"] == 30
     assert ridge["item.kind"] == pytest.approx(30 * 50 / 5 / 2)
     assert ridge["item.id"] == 30

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm import BiasModel, DiscreteFM, Recommender
+from bitfm import BiasModel, DiscreteFM, DistilledFM, Recommender
 
 DAYS = [
     datetime.datetime(2024, 1, 1),
@@ -21,7 +21,7 @@ DAYS = [
 
 
 def quick(**more):
-    return Recommender(model=DiscreteFM(8, objective="paper", max_iter=2), **more)
+    return Recommender(model=DiscreteFM(8, max_iter=2), **more)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_a_title_needs_items():
 
 
 def test_events_learn_from_a_ridge_however_the_machine_is_given(cafe):
-    plain, given = Recommender(bits=8), Recommender(model=DiscreteFM(8))
+    plain, given = Recommender(bits=8), Recommender(model=DistilledFM(8))
     codes = [rec.fit(cafe, target=None).model_.codes_ for rec in (plain, given)]
     np.testing.assert_array_equal(*codes)
 

@@ -262,11 +262,11 @@ def test_the_smallest_tables_work(n):
         assert np.isfinite(rec.predict([(500, 600)])).all()
 
 
-def test_a_machine_of_ones_own_may_be_given():
-    rec = Recommender(model=DiscreteFM(bits=16, objective="paper", max_iter=3, n_jobs=1)).fit(ratings(), **IDS)
+def test_a_model_of_ones_own_may_be_given():
+    rec = Recommender(model=DiscreteFM(bits=16, max_iter=3, n_jobs=1)).fit(ratings(), **IDS)
     assert rec.model_.bits == 16
     assert rec.model_.pairs_ == "across"
-    with pytest.raises(TypeError, match="DiscreteFM"):
+    with pytest.raises(TypeError, match="DistilledFM, a DiscreteFM"):
         Recommender(model="FM").fit(ratings(), **IDS)
 
 

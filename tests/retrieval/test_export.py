@@ -22,7 +22,7 @@ def bare():
         user=Block(rng.integers(N_USERS, size=400), {"id": sp.identity(N_USERS)}),
         item=Block(rng.integers(N_ITEMS, size=400), {"id": sp.identity(N_ITEMS)}),
     )
-    model = DiscreteFM(64, objective="paper", max_iter=0, init_iter=1).fit(X, rng.normal(size=400))
+    model = DiscreteFM(64, max_iter=0, init_iter=1).fit(X, rng.normal(size=400))
     model.codes_ = rng.integers(0, 256, (X.n_features, 8), dtype=np.uint8)
     model.gains_, model.weights_, model.bias_ = np.ones(X.n_features, np.float32), np.zeros(X.n_features), 0.0
     return model
@@ -62,7 +62,7 @@ def test_usearch_finds_the_same(bare):
 
 def test_what_has_no_codes_is_refused(bare, monkeypatch):
     X = random_blocks("shared")
-    model = DiscreteFM(16, objective="paper", max_iter=1, init_iter=1).fit(X, np.arange(len(X), dtype=float))
+    model = DiscreteFM(16, max_iter=1, init_iter=1).fit(X, np.arange(len(X), dtype=float))
     index = model.index(X.blocks["item"])
     for export in (index.to_faiss_binary, index.to_usearch):
         with pytest.raises(ValueError, match="have no codes"):

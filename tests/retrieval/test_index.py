@@ -15,7 +15,7 @@ from problems import random_blocks
 
 def fitted(X, bits=16, **settings):
     rng = np.random.default_rng(1)
-    model = DiscreteFM(bits, objective="paper", max_iter=3, init_iter=3, **settings).fit(X, rng.normal(size=len(X)))
+    model = DiscreteFM(bits, max_iter=3, init_iter=3, **settings).fit(X, rng.normal(size=len(X)))
     model.gains_ = rng.uniform(0.2, 2, X.n_features).astype(np.float32)
     return model
 

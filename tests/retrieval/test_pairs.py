@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bitfm import Block, Blocks, DiscreteFM
+from bitfm import Block, Blocks, DiscreteFM, DistilledFM
 from bitfm.retrieval import pairs as scoring
 from problems import KINDS, float64, random_blocks
 
 
-def fitted(X, seed=0, **settings):
+def fitted(X, seed=0, model=None, **settings):
     y = np.random.default_rng(seed).normal(3, 1, len(X))
-    settings = {"objective": "paper", "max_iter": 3, "init_iter": 3} | settings
-    return DiscreteFM(bits=24, **settings).fit(X, y)
+    return (model or DiscreteFM(bits=24, max_iter=3, init_iter=3, **settings)).fit(X, y)
 
 
 def apart(X):
@@ -85,11 +84,11 @@ def test_records_are_neither_saved_nor_kept_for_long():
 
 def test_weights_are_single_precision_whatever_x_is():
     rng = np.random.default_rng(0)
-    for objective in ("paper", "anchored"):
+    for model in (None, DistilledFM(24, max_iter=3)):
         X = Blocks(user=Block(rng.integers(6, size=50), {"x": rng.normal(size=(6, 3))}),
                    item=Block(rng.integers(5, size=50), {"id": sp.identity(5)}))  # fmt: skip
         assert X.dtype == np.float64
-        model = fitted(X, objective=objective)
+        model = fitted(X, model=model)
         assert model.weights_.dtype == np.float32
         assert len(model.predict(X)) == 50
 

@@ -23,7 +23,7 @@ def shop():
     users, items = rng.integers(N_USERS, size=500), rng.integers(N_ITEMS, size=500)
     of_users, of_items = {"id": sp.identity(N_USERS)}, {"id": sp.identity(N_ITEMS), "tags": tags}
     X = Blocks(user=Block(users, of_users), item=Block(items, of_items))
-    model = DiscreteFM(64, objective="paper", max_iter=0, init_iter=1, pairs="across")
+    model = DiscreteFM(64, max_iter=0, init_iter=1, pairs="across")
     model.fit(X, rng.normal(size=500))
     tastes = rng.normal(size=(8, 64))
     model.codes_ = np.packbits(rng.normal(size=(X.n_features, 8)) @ tastes > 0, axis=1, bitorder="little")

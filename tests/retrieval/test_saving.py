@@ -23,15 +23,13 @@ def ids():
         user=Block(rng.integers(20, size=500), {"id": sp.identity(20)}),
         item=Block(rng.integers(150, size=500), {"id": sp.identity(150)}),
     )
-    return DiscreteFM(16, objective="paper", max_iter=2, init_iter=2).fit(X, rng.normal(size=500))
+    return DiscreteFM(16, max_iter=2, init_iter=2).fit(X, rng.normal(size=500))
 
 
 @pytest.fixture
 def rich():
     X = random_blocks("shared")
-    model = DiscreteFM(16, objective="paper", max_iter=2, init_iter=2).fit(
-        X, np.random.default_rng(0).normal(size=len(X))
-    )
+    model = DiscreteFM(16, max_iter=2, init_iter=2).fit(X, np.random.default_rng(0).normal(size=len(X)))
     items = X.blocks["item"]
     return model, Block(np.arange(items.n_rows), items.tables)
 

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from bitfm import Block, Blocks, DiscreteFM
 from bitfm.core import unpack_codes
 from bitfm.datasets import make_bookshop
-from bitfm.models._paper import PaperFit
 from bitfm.models.progress import Progress
+from bitfm.models.solvers.paper import PaperFit
 
 from bitfm_research.baselines import DCF, DCMF
 from bitfm_research.baselines._ids import IdRatings
@@ -29,7 +29,7 @@ IDS = Blocks(
 @pytest.mark.parametrize("beta", [0.0, 3.0, 100.0])
 @pytest.mark.parametrize("init", ["relaxed", "random"])
 def test_dcf_is_the_papers_machine_without_linear_terms(bits, beta, init):
-    machine = DiscreteFM(bits, objective="paper", linear=False, beta=beta, init=init).fit(IDS, Y)
+    machine = DiscreteFM(bits, linear=False, beta=beta, init=init).fit(IDS, Y)
     together = DCF(bits, beta=beta, balance="all", init=init).fit(IDS, Y)
     np.testing.assert_array_equal(together.codes_, machine.codes_)
     np.testing.assert_allclose(together.predict(IDS), machine.predict(IDS), rtol=1e-5)
@@ -135,7 +135,5 @@ def test_bad_settings_are_named():
     for settings, match in (({"user_content": -1}, "user_content"), ({"ridge": 0}, "ridge")):
         with pytest.raises(ValueError, match=match):
             DCMF(8, **settings).fit(IDS, Y)
-    with pytest.raises(ValueError, match="linear=False"):
-        DiscreteFM(8, linear=False).fit(IDS, Y)
     with pytest.raises(ValueError, match="True or False"):
-        DiscreteFM(8, objective="paper", linear="no").fit(IDS, Y)
+        DiscreteFM(8, linear="no").fit(IDS, Y)

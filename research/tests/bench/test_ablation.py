@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bitfm import FM, DiscreteFM
+from bitfm import FM, DistilledFM
 
 from bitfm_research.bench import ablation, plots
 from bitfm_research.bench.ablation import ABLATIONS, Ablation, Setting, measure_all
@@ -16,12 +16,12 @@ def silent(_):
 
 
 def quick():
-    models = {"Gibbs": DiscreteFM(8), "ALS": DiscreteFM(8, teacher=FM(rank=4))}
+    models = {"Gibbs": DistilledFM(8), "ALS": DistilledFM(8, teacher=FM(rank=4))}
     return Ablation("teacher", {name: Setting(model) for name, model in models.items()})
 
 
 def lengths():
-    return Ablation("code length", {str(b): Setting(DiscreteFM(b)) for b in (8, 16)}, "bits")
+    return Ablation("code length", {str(b): Setting(DistilledFM(b)) for b in (8, 16)}, "bits")
 
 
 OF_GIBBS = (ablation.draws, ablation.chains, ablation.sweeps, ablation.rank)
@@ -30,7 +30,7 @@ OF_GIBBS = (ablation.draws, ablation.chains, ablation.sweeps, ablation.rank)
 @pytest.mark.parametrize("make", ABLATIONS, ids=lambda make: make.__name__)
 def test_every_ablation_differs_from_the_default_in_one_thing_and_has_it_to_compare_with(make):
     settings = list(make().settings.values())
-    default = DiscreteFM().get_params(deep=False)
+    default = DistilledFM().get_params(deep=False)
     changes = []
     for setting in settings:
         mine = setting.model.get_params(deep=False)

@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 import pytest
-from bitfm import FM, BiasModel, DiscreteFM
+from bitfm import FM, BiasModel, DiscreteFM, DistilledFM
 from bitfm.evaluation import ndcg
 
 from bitfm_research.bench import datasets, plots
@@ -45,7 +45,7 @@ def test_a_row_says_what_the_model_does_on_the_test_part():
         (BiasModel(), 4),
         (FM(rank=8, n_iter=1), 4 + 4 * 8),
         (FM(rank=8, solver="gibbs", n_iter=5, n_samples=3, thin=1), 4 + 3 * 4 * 8),  # all draws are read to predict
-        (DiscreteFM(24, objective="paper", max_iter=1), 4 + 4 + 3),
+        (DiscreteFM(24, max_iter=1), 4 + 4 + 3),
     ],
 )
 def test_bytes_are_those_of_the_fitted_arrays(model, expected):
@@ -80,7 +80,7 @@ def test_seeds_are_summed_up_as_mean_and_spread():
 @pytest.mark.data("ml-100k")
 def test_eight_bits_are_more_accurate_than_biases():
     split = datasets.load("ml-100k")
-    assert measure(split, DiscreteFM(8), WITH_HISTORY)["NDCG@10"] >= 0.769 > measure(split, BiasModel())["NDCG@10"]
+    assert measure(split, DistilledFM(8), WITH_HISTORY)["NDCG@10"] >= 0.769 > measure(split, BiasModel())["NDCG@10"]
 
 
 @pytest.mark.parametrize(

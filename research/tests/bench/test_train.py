@@ -39,9 +39,7 @@ def test_only_the_parts_asked_for_are_measured(tmp_path, monkeypatch):
 def test_the_papers_accuracy_on_amazon_is_reached():
     """The authors publish NDCG@1 0.8173 and NDCG@10 0.8574, with β = 10, α = 0 and 20 iterations."""
     split = load("amazon")
-    model = DiscreteFM(objective="paper", bits=64, beta=10.0, alpha=0.0, max_iter=20).fit(
-        split.blocks(), split.train[2]
-    )
+    model = DiscreteFM(bits=64, beta=10.0, alpha=0.0, max_iter=20).fit(split.blocks(), split.train[2])
     scores = model.predict(split.blocks("test"))
     users, _, truth = split.test
     assert ndcg(users, truth, scores, 1) >= 0.815

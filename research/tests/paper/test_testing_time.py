@@ -26,7 +26,7 @@ def model():
     rng = np.random.default_rng(0)
     rows = rng.integers(N_USERS, size=400), rng.integers(N_ITEMS, size=400)
     X = Blocks(user=Block(rows[0], {"id": sp.identity(N_USERS)}), item=Block(rows[1], {"id": sp.identity(N_ITEMS)}))
-    return DiscreteFM(16, objective="paper").fit(X, rng.integers(1, 6, 400))
+    return DiscreteFM(16).fit(X, rng.integers(1, 6, 400))
 
 
 @pytest.fixture(params=[False, True], ids=["ids", "ids and words"])

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import polars as pl
 import pytest
-from bitfm import DiscreteFM
+from bitfm import DistilledFM
 from bitfm.data import Words
 
 import raw_reviews as raw
@@ -193,7 +193,7 @@ def test_blocks_have_ids_last_and_fit(tmp_path):
     assert [span.name for span in data.blocks(fields=[]).fields] == ["id", "id"]
     with pytest.raises(ValueError, match="no field 'year'; there are words"):
         data.blocks(fields=["year"])
-    model = DiscreteFM(bits=8, random_state=0).fit(data.blocks(mask), data.ratings[mask])
+    model = DistilledFM(bits=8, random_state=0).fit(data.blocks(mask), data.ratings[mask])
     assert np.isfinite(model.predict(data.blocks(~mask))).all()
 
 

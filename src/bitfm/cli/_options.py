@@ -10,14 +10,14 @@ import typer
 from bitfm.cli._config import MODEL, NAMES, PAIRS
 from bitfm.data.columns.registry import kind_names
 
-__all__ = ["Objective"]
+__all__ = ["CodeKind"]
 
 
-class Objective(StrEnum):
-    """What the codes are fitted to."""
+class CodeKind(StrEnum):
+    """Which model of codes to fit: `DistilledFM` or `DiscreteFM`."""
 
-    anchored = "anchored"
-    paper = "paper"
+    distilled = "distilled"
+    discrete = "discrete"
 
 
 _KINDS = kind_names()

@@ -18,7 +18,7 @@ _TITLES = {
     "teacher": "learning real factors",
     "teacher-als": "learning real factors",
     "relaxed": "learning real factors",
-    "anchor": "learning bits",
+    "distillation": "learning bits",
     "codes": "learning bits",
     "weights": "learning weights",
     "als": "learning real factors",

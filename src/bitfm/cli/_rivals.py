@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bitfm.evaluation import rmse
 from bitfm.models import FM, BiasModel
-from bitfm.models._teacher import _ridge_by_field
+from bitfm.models.solvers.teacher import ridge_by_field
 
 if TYPE_CHECKING:
     from bitfm.data.blocks import Blocks
@@ -41,7 +41,7 @@ def fit_bias(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> BiasModel:
 def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
     """Fit a machine of 16 real factors with the λ and the number of sweeps that predict a part of the data best."""
     unit = float(np.std(y)) or 1.0  # factors' λ grows with the targets, weights' λ does not
-    by_field = _ridge_by_field(X)
+    by_field = ridge_by_field(X)
     ridges: list[Any] = [{name: unit * strength * λ for name, λ in by_field.items()} for strength in _STRENGTHS]
     ridges += [unit * λ for λ in _RIDGES]
     shared: dict[str, Any] = {

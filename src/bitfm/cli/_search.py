@@ -22,9 +22,9 @@ __all__ = ["Search", "Trial"]
 _VALIDATION = 0.2  # share of each user's interactions
 _SPREAD = 7919  # apart from the seeds of other splits, so that no two draw the same rows
 _BITS = (8, 16, 32, 64, 128)
-_ANCHORS = ("auto", "inf", "10")
-_RANKS = (0, 8, 16, 32)  # 0: the two teachers that an anchored fit has by default
-_AS_IT_IS = {"bits": 64, "objective": "anchored", "anchor": "auto", "rank": 0}
+_ANCHOR_STRENGTHS = ("auto", "inf", "10")
+_RANKS = (0, 8, 16, 32)  # 0: the two teachers of distilled codes by default
+_AS_IT_IS = {"bits": 64, "model": "distilled", "anchor_strength": "auto", "rank": 0}
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,12 @@ def _open_study(optuna: Any, path: Path | None) -> Any:
 def _suggested(trial: Any) -> CodeSettings:
     chosen = {
         "bits": trial.suggest_categorical("bits", _BITS),
-        "objective": trial.suggest_categorical("objective", ("anchored", "paper")),
+        "model": trial.suggest_categorical("model", ("distilled", "discrete")),
     }
-    if chosen["objective"] == "paper":
+    if chosen["model"] == "discrete":
         chosen["beta"] = trial.suggest_float("beta", 0.01, 100.0, log=True)
     else:
-        chosen["anchor"] = trial.suggest_categorical("anchor", _ANCHORS)
+        chosen["anchor_strength"] = trial.suggest_categorical("anchor_strength", _ANCHOR_STRENGTHS)
         chosen["rank"] = trial.suggest_categorical("rank", _RANKS)
     return _settings(chosen)
 

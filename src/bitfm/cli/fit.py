@@ -45,13 +45,15 @@ def fit(
     kind: option.Kind = None,
     separator: option.Separator = None,
     bits: Annotated[int, typer.Option("--bits", help="Length of the codes: a multiple of 8 up to 512.")] = 64,
-    objective: Annotated[
-        option.Objective, typer.Option("--objective", help="What the codes are fitted to.")
-    ] = option.Objective.anchored,
-    beta: Annotated[float | None, typer.Option("--beta", help="β of the paper's objective.")] = None,
-    anchor: Annotated[str | None, typer.Option("--anchor", help="λ of anchored codes: auto, inf or a number.")] = None,
+    model: Annotated[
+        option.CodeKind, typer.Option("--model", help="Codes distilled from a teacher, or fitted to the ratings.")
+    ] = option.CodeKind.distilled,
+    beta: Annotated[float | None, typer.Option("--beta", help="β of --model discrete.")] = None,
+    anchor_strength: Annotated[
+        str | None, typer.Option("--anchor-strength", help="λ of --model distilled: auto, inf or a number.")
+    ] = None,
     rank: Annotated[
-        int | None, typer.Option("--rank", min=1, help="Factors of a teacher of your own choice, for anchored codes.")
+        int | None, typer.Option("--rank", min=1, help="Factors of the teacher of --model distilled; two by default.")
     ] = None,
     seed: option.Seed = 0,
     test: option.Test = None,
@@ -64,7 +66,7 @@ def fit(
     """
     asked = Asked.of(context_)
     split = None if test is None else Split(test, seed)
-    settings = CodeSettings(bits, objective.value, beta, anchor, rank)
+    settings = CodeSettings(bits, model.value, beta, anchor_strength, rank)
     need_writable(out)
     tables = asked.read() if split is None else asked.read().to_split()
     begin = clock.perf_counter()

@@ -69,7 +69,7 @@ def _facts(path: Path, fitted: Any, rec: Recommender | None) -> dict[str, Any]:
         "model": type(fitted).__name__,
         "features": fitted.n_features_in_,
     }
-    for name in ("bits", "objective", "rank"):
+    for name in ("bits", "rank"):
         if hasattr(fitted, name):
             facts[name] = getattr(fitted, name)
     facts["bias"] = fitted.bias_

@@ -53,7 +53,7 @@ def tune(
 ) -> None:
     """Choose the settings of bitfm fit on a validation part of the training data (needs the extra tune).
 
-    What --test holds out is not used. The settings: bits, objective, β, λ and the rank of the teacher.
+    What --test holds out is not used. The settings: bits, model, β, λ and the rank of the teacher.
 
     bitfm tune --interactions ratings.csv --test 0.5 --trials 30 --study trials.db -o bitfm.toml
     """
@@ -77,7 +77,7 @@ def tune(
         everything = asked.settings() | chosen | ({} if test is None else {"test": test})
         with atomic_write(out) as file:
             file.write(to_toml({"fit": everything}).encode())
-    options = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items())
+    options = " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in chosen.items())
     if as_json:
         print_json(
             {
@@ -99,5 +99,5 @@ def tune(
 
 
 def _row(trial: Trial) -> dict[str, Any]:
-    settings = dict.fromkeys(("bits", "objective", "beta", "anchor", "rank")) | trial.settings.options()
+    settings = dict.fromkeys(("bits", "model", "beta", "anchor_strength", "rank")) | trial.settings.options()
     return {**settings, "NDCG@10": trial.quality, "seconds": trial.seconds}

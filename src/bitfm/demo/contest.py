@@ -24,12 +24,12 @@ CAPTION = (
     "NDCG@10, RMSE: on the held-out half. kB: the model file with all parameters, of all draws for Gibbs, but without "
     "the tables of readers and books. queries a second: the ten best of all books for every reader in one batch, from "
     "readers' features, on one thread; codes by Index.search, the others by NumPy's matrix product and argpartition. "
-    "The paper's codes share one gain; anchored codes have one each."
+    "The paper's codes share one gain; distilled codes have one each."
 )
 
 Watch: TypeAlias = Callable[[str], AbstractContextManager[Callback]]  # tells what is going on, and how far a fit is
 
-_ANCHORED = "DiscreteFM, anchored, 64 bits"
+_DISTILLED = "DistilledFM, 64 bits"
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Judged:
 
 
 def fit_recommender(shop: Shop, seed: int, watch: Watch) -> Recommender:
-    """Fit the recommender: anchored codes of 64 bits, on half of the ratings."""
+    """Fit the recommender: distilled codes of 64 bits, on half of the ratings."""
     recommender = Recommender(bits=64, random_state=seed)
-    with watch(f"fitting {_ANCHORED}") as callback:
+    with watch(f"fitting {_DISTILLED}") as callback:
         return recommender.fit(
             shop.train, users=shop.readers, items=shop.books, user=USER, item=ITEM, callback=callback
         )
@@ -73,12 +73,10 @@ def judge_all(
         ("bias only", "bias only"): BiasModel(),
         ("FM, ALS, rank 16", "FM, ALS"): FM(16, pairs="across", early_stopping=True, random_state=seed),
         ("FM, Gibbs, rank 16", "FM, Gibbs"): FM(16, pairs="across", solver="gibbs", random_state=seed),
-        ("DiscreteFM, paper, 64 bits", "DFM, paper"): DiscreteFM(
-            64, objective="paper", pairs="across", random_state=seed
-        ),
+        ("DiscreteFM, 64 bits", "DFM, paper"): DiscreteFM(64, pairs="across", random_state=seed),
     }
     judged = []
-    for (name, line), model in {**opponents, (_ANCHORED, "DFM, anchored"): recommender.model_}.items():
+    for (name, line), model in {**opponents, (_DISTILLED, "DFM, anchored"): recommender.model_}.items():
         if (name, line) in opponents:
             with watch(f"fitting {name}") as callback:
                 model.fit(X, y, callback=callback)

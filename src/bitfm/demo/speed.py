@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from bitfm.data import Block
-from bitfm.models import FM, DiscreteFM
+from bitfm.models import FM, CodeModel
 
 __all__ = ["queries_a_second", "search_of"]
 
@@ -36,12 +36,12 @@ def search_of(model: Any, users: Block, items: Block, n: int) -> Callable[[], np
 
     Parameters
     ----------
-    model : BiasModel, FM or DiscreteFM
+    model : BiasModel, FM or a model of codes
         Fitted on blocks of users and items, whose features meet across blocks only.
     users, items : Block
     n : int
     """
-    if isinstance(model, DiscreteFM):
+    if isinstance(model, CodeModel):
         index = model.index(items, block="item")
         return lambda: index.search(users, n, n_jobs=1)[0]
     of_users, of_items = slice(0, users.n_features), slice(users.n_features, None)

@@ -120,7 +120,7 @@ def rank_catalogue(
     Parameters
     ----------
     index : Index
-        The catalogue: `DiscreteFM.index`.
+        The catalogue: `DistilledFM.index`.
     users : Blocks, Block or array of int
         The queries, as for `Index.search`; one a row of `relevant`. Where they are numbers, these are the users' names
         in the result, and all different; otherwise the numbers of the rows are.
@@ -146,14 +146,14 @@ def rank_catalogue(
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks, DiscreteFM
+    >>> from bitfm import Block, Blocks, DistilledFM
     >>> from bitfm.datasets import make_bookshop
     >>> from bitfm.evaluation import split_per_user
     >>> shop = make_bookshop(300, 200, 9000)
     >>> readers, books, y = shop.reader_rows, shop.book_rows, np.array(shop.ratings["rating"])
     >>> X = Blocks(user=Block(readers, {"id": sp.identity(300)}), item=Block(books, {"id": sp.identity(200)}))
     >>> train = split_per_user(readers)
-    >>> model = DiscreteFM(bits=32).fit(X[train], y[train])
+    >>> model = DistilledFM(bits=32).fit(X[train], y[train])
     >>> known = sp.csr_matrix((y[train], (readers[train], books[train])), shape=(300, 200))
     >>> liked = sp.csr_matrix((y[~train] >= 4, (readers[~train], books[~train])), shape=(300, 200))
     >>> metrics = rank_catalogue(model.index(), range(300), liked, exclude=known)

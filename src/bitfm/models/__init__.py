@@ -1,22 +1,22 @@
-"""The models."""
+"""The models, and what authors of others need: the base, registrations of kinds, solvers and losses."""
 
-from bitfm.models._gibbs import Samples
 from bitfm.models.base import register_kind
 from bitfm.models.bias import BiasModel
+from bitfm.models.codes import CodeModel
 from bitfm.models.discrete import DiscreteFM
+from bitfm.models.distilled import DistilledFM
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback, Iteration
+from bitfm.models.solvers.gibbs import Samples
 
 __all__ = [
     "FM",
     "BiasModel",
     "Callback",
+    "CodeModel",
     "DiscreteFM",
+    "DistilledFM",
     "Iteration",
-    "Popularity",
-    "RandomProjection",
-    "RandomScores",
-    "RotatedRounding",
     "Samples",
     "register_kind",
 ]

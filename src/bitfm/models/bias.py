@@ -9,7 +9,7 @@ import numpy as np
 
 from bitfm.core import make_trainer
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._one_hot import split_one_hot
+from bitfm.data.one_hot import split_one_hot
 from bitfm.models.base import FeatureModel, check_finite
 from bitfm.models.progress import Callback, Iteration, Progress
 from bitfm.validation import check_integer, check_real, thread_count
@@ -18,7 +18,7 @@ __all__ = ["BiasModel"]
 
 
 class BiasModel(FeatureModel):
-    """Ratings from a global bias and one weight a feature: w0 + Σ w x, by ridge regression.
+    """Ratings from a global bias and one weight per feature: w0 + Σ w x, by ridge regression.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class BiasModel(FeatureModel):
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it.
     verbose : int, default 0
-        Print a line an iteration.
+        Print one line per iteration.
 
     Attributes
     ----------
     bias_ : float
-    weights_ : array, one a feature
+    weights_ : array, one per feature
     fit_log_ : list of Iteration
     fields_ : tuple of FieldSpan
     n_features_in_ : int
@@ -80,7 +80,7 @@ class BiasModel(FeatureModel):
         Parameters
         ----------
         X : Blocks, sparse matrix or dense array
-        y : targets, one an interaction
+        y : targets, one per interaction
         sample_weight : weights of the interactions, optional
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         callback : called with an `Iteration` after each sweep; returning True stops the fit

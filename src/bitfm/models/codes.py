@@ -66,11 +66,11 @@ class CodeModel(FeatureModel):
 
         Examples
         --------
-        >>> from bitfm import DiscreteFM
+        >>> from bitfm import DistilledFM
         >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
         >>> X, y = shop.blocks(), shop.ratings["rating"]
-        >>> model = DiscreteFM(bits=32).fit(X, y)
+        >>> model = DistilledFM(bits=32).fit(X, y)
         >>> why = model.explain(X[0])
         >>> bool(abs(why.score - model.predict(X[0])[0]) < 1e-4)
         True
@@ -114,12 +114,12 @@ class CodeModel(FeatureModel):
 
         Examples
         --------
-        >>> from bitfm import DiscreteFM
+        >>> from bitfm import DistilledFM
         >>> from bitfm.data import Block
         >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
         >>> X, y = shop.blocks(), shop.ratings["rating"]
-        >>> model = DiscreteFM(bits=32).fit(X, y)
+        >>> model = DistilledFM(bits=32).fit(X, y)
         >>> readers, books = X.blocks["reader"], X.blocks["book"]
         >>> index = model.index(Block(range(books.n_rows), books.tables))
         >>> positions, scores = index.search(Block([7], readers.tables), n=3)
@@ -174,9 +174,9 @@ class CodeModel(FeatureModel):
         Examples
         --------
         >>> import scipy.sparse as sp
-        >>> from bitfm import Block, Blocks, DiscreteFM
+        >>> from bitfm import Block, Blocks, DistilledFM
         >>> X = Blocks(user=Block([0, 0, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0], {"id": sp.identity(2)}))
-        >>> model = DiscreteFM(bits=8).fit(X, [5, 4, 3])
+        >>> model = DistilledFM(bits=8).fit(X, [5, 4, 3])
         >>> bool(abs(model.predict_pairs([0, 0, 1], [0, 1, 0]) - model.predict(X)).max() < 1e-5)
         True
         """

@@ -13,38 +13,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.data.one_hot import split_one_hot
 from bitfm.errors import ModelFileError
-from bitfm.models._descent import FMSettings, descend
-from bitfm.models._gibbs import (
-    MOST_NUMBERS,
-    Samples,
-    Schedule,
-    by_feature,
-    draw_samples,
-    from_features,
-    last_draws,
-    side_by_side,
-)
-from bitfm.models._one_hot import split_one_hot
-from bitfm.models._parameters import Parameters
 from bitfm.models.base import FeatureModel, Floats, counted
+from bitfm.models.losses import LOSSES, Loss
 from bitfm.models.progress import Callback, Iteration, Progress
+from bitfm.models.solvers import SOLVERS, Examples, FMParameters, FMProblem, FMSettings, Solution
+from bitfm.models.solvers.gibbs import Samples, by_feature, from_features, last_draws, side_by_side
 from bitfm.parameters import FactorParameters
 from bitfm.persist import Tensors
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
 
 __all__ = ["FM"]
 
-_DEFAULTS = {  # of each solver: factors' λ, weights' λ, iterations
-    "als": (30.0, 5.0, 50),
-    "sgd": (0.02, 0.002, 30),
-    "gibbs": (0.0, 0.0, 40),
-}
-
 
 def _takes_parts(model: FM) -> bool:
-    if model.solver == "gibbs":
-        raise AttributeError("gibbs draws from all the data; fit with warm_start=True continues the chain.")
+    solver = SOLVERS.get(model.solver) if isinstance(model.solver, str) else None
+    if solver is not None and not solver.incremental:
+        raise AttributeError(f"{model.solver} needs all the data at once; fit with warm_start=True continues.")
     return True
 
 
@@ -54,12 +40,15 @@ class FM(FeatureModel):
     Parameters
     ----------
     rank : int, default 16
-        Factors a feature.
+        Factors per feature.
     solver : {"als", "sgd", "gibbs"}, default "als"
         ``"als"``: coordinate descent on Σ e² + λ Σ v². ``"sgd"``: stochastic gradient descent as libFM does it, one
-        step an interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian machine; it draws
+        step per interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it draws
         the parameters from their posterior, with the strength of the penalties drawn too, by field and factor, and
         predicts the mean over the draws. It needs no tuning and is usually the most accurate.
+    loss : {"squared", "logistic"}, default "squared"
+        ``"logistic"``: for targets from 0 to 1, such as clicks; `predict` then returns probabilities. It needs
+        ``solver="als"``. `bitfm.models.losses.register_loss` adds another.
     n_iter : int, optional
         Sweeps or epochs at most; by default 50 (als), 30 (sgd) or 40 (gibbs).
     n_samples : int, default 64
@@ -92,13 +81,13 @@ class FM(FeatureModel):
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it. ``"sgd"`` runs on one.
     verbose : int, default 0
-        Print a line an iteration.
+        Print one line per iteration.
 
     Attributes
     ----------
     factors_ : array, features × rank
         With gibbs those of the last draw.
-    weights_ : array, one a feature
+    weights_ : array, one per feature
         With gibbs their mean over the draws, and so is the bias.
     bias_ : float
     samples_ : Samples
@@ -133,6 +122,7 @@ class FM(FeatureModel):
         rank: int = 16,
         *,
         solver: str = "als",
+        loss: str = "squared",
         n_iter: int | None = None,
         n_samples: int = 64,
         thin: int = 2,
@@ -153,6 +143,7 @@ class FM(FeatureModel):
     ) -> None:
         self.rank = rank
         self.solver = solver
+        self.loss = loss
         self.n_iter = n_iter
         self.n_samples = n_samples
         self.thin = thin
@@ -185,7 +176,7 @@ class FM(FeatureModel):
         Parameters
         ----------
         X : Blocks, sparse matrix or dense array
-        y : targets, one an interaction
+        y : targets, one per interaction
         sample_weight : weights of the interactions, optional
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         callback : called with an `Iteration` after each iteration; returning True stops the fit
@@ -195,24 +186,13 @@ class FM(FeatureModel):
             blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
             if self.pairs == "all":
                 blocks = split_one_hot(blocks)
-            settings = self._settings(blocks)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            held_out = None
-            if self.early_stopping:
-                if settings.solver == "gibbs":
-                    raise ValueError("early_stopping: gibbs averages over draws and does not stop early; turn it off.")
-                if not 0 < check_real("validation_fraction", self.validation_fraction) < 1:
-                    raise ValueError(f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}.")
-                held_out = rng.random(len(y)) < self.validation_fraction
-                if held_out.all() or not held_out.any():
-                    raise ValueError(f"early_stopping needs more than the {len(y)} interaction(s) given.")
+            settings = self._settings(blocks)
+            held_out = self._held_out(len(y), rng) if self.early_stopping else None
             progress = Progress(self.verbose, callback)
-            if settings.solver == "gibbs":
-                self._sample(blocks, y, sample_weight, settings, rng, progress, resume)
-            else:
-                start = self._start(blocks, y, sample_weight, settings, rng, resume)
-                self._descend(blocks, y, sample_weight, held_out, start, settings, rng, progress, resume)
+            self._solve(Examples(blocks, y, sample_weight), held_out, settings, rng, progress, resume=resume)
             self.fit_log_ = progress.history
+            self.n_iter_ = len(self.fit_log_)
         return self
 
     @available_if(_takes_parts)  # type: ignore[untyped-decorator]
@@ -226,109 +206,86 @@ class FM(FeatureModel):
             settings = replace(self._settings(blocks), n_iter=1)
             done = getattr(self, "n_iter_", 0)
             rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31), done])
-            start = self._start(blocks, y, sample_weight, settings, rng, resume)
             progress = Progress(self.verbose, None)
-            self._descend(blocks, y, sample_weight, None, start, settings, rng, progress, resume)
+            self._solve(Examples(blocks, y, sample_weight), None, settings, rng, progress, resume=resume)
             self.fit_log_ = [*getattr(self, "fit_log_", []), *progress.history]
             self.n_iter_ = done + 1
         return self
 
     def _settings(self, blocks: Blocks) -> FMSettings:
-        solver = check_choice("solver", self.solver, tuple(_DEFAULTS))
+        solver = SOLVERS[check_choice("solver", self.solver, tuple(SOLVERS))]
+        if self._loss() is not LOSSES["squared"] and not solver.any_loss:
+            able = ", ".join(repr(name) for name, it in SOLVERS.items() if it.any_loss)
+            raise ValueError(f"loss {self.loss!r} is not for solver {self.solver!r}; give one of {able}.")
         check_choice("pairs", self.pairs, ("all", "across"))
-        factors, linear, n_iter = _DEFAULTS[solver]
-        self._schedule(1)  # checks what belongs to gibbs
+        ridge_v = solver.regularization if self.regularization is None else self.regularization
+        ridge_w = solver.linear_regularization if self.linear_regularization is None else self.linear_regularization
         return FMSettings(
-            solver=solver,
             rank=check_integer("rank", self.rank, 1, 4096),
-            n_iter=n_iter if self.n_iter is None else check_integer("n_iter", self.n_iter, 1),
-            ridge_v=self._per_field("regularization", _or(self.regularization, factors), blocks),
-            ridge_w=self._per_field("linear_regularization", _or(self.linear_regularization, linear), blocks),
+            loss=self._loss(),
+            n_iter=solver.n_iter if self.n_iter is None else check_integer("n_iter", self.n_iter, 1),
+            ridge_v=self._per_field("regularization", ridge_v, blocks),
+            ridge_w=self._per_field("linear_regularization", ridge_w, blocks),
             init_scale=check_real("init_scale", self.init_scale),
             learning_rate=check_real("learning_rate", self.learning_rate, above=True),
             tol=check_real("tol", self.tol),
             patience=check_integer("patience", self.patience, 1),
-            cross=self.pairs == "across",
+            n_samples=check_integer("n_samples", self.n_samples, 1),
+            thin=check_integer("thin", self.thin, 1),
+            n_chains=check_integer("n_chains", self.n_chains, 1),
+            across=self.pairs == "across",
             threads=thread_count(self.n_jobs),
         )
 
-    def _schedule(self, n_iter: int) -> Schedule:
-        n_samples, n_chains = check_integer("n_samples", self.n_samples, 1), check_integer("n_chains", self.n_chains, 1)
-        return Schedule(n_iter, n_samples, check_integer("thin", self.thin, 1), min(n_chains, n_samples))
+    def _held_out(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+        if not SOLVERS[self.solver].incremental:
+            raise ValueError(f"early_stopping: {self.solver} averages over draws and does not stop early; turn it off.")
+        if not 0 < check_real("validation_fraction", self.validation_fraction) < 1:
+            raise ValueError(f"validation_fraction must lie between 0 and 1, got {self.validation_fraction!r}.")
+        held_out = rng.random(n) < self.validation_fraction
+        if held_out.all() or not held_out.any():
+            raise ValueError(f"early_stopping needs more than the {n} interaction(s) given.")
+        return held_out
 
-    def _start(
+    def _solve(
         self,
-        blocks: Blocks,
-        y: Floats,
-        sample_weight: Floats | None,
-        settings: FMSettings,
-        rng: np.random.Generator,
-        resume: bool,
-    ) -> Parameters:
-        if not resume:
-            start = Parameters.start(blocks.n_features, settings.rank, blocks.dtype, settings.init_scale, rng)
-            start.bias = float(np.average(y, weights=counted(sample_weight)))
-            return start
-        if self.factors_.shape[1] != settings.rank:
-            raise ValueError(
-                f"rank is {settings.rank}, but the factors to continue from have {self.factors_.shape[1]} columns; "
-                "set it back or fit anew without warm_start."
-            )
-        if hasattr(self, "samples_"):  # of the weights there is a mean, but not of the factors: from a draw, then
-            return last_draws(self.samples_, 1, blocks.dtype)[0]
-        return Parameters(self.bias_, self.weights_.astype(blocks.dtype), np.array(self.factors_, blocks.dtype))
-
-    def _descend(
-        self,
-        blocks: Blocks,
-        y: Floats,
-        sample_weight: Floats | None,
+        examples: Examples,
         held_out: npt.NDArray[np.bool_] | None,
-        start: Parameters,
         settings: FMSettings,
         rng: np.random.Generator,
         progress: Progress,
+        *,
         resume: bool,
     ) -> None:
-        found = descend(blocks, y, sample_weight, held_out, start, settings, rng, progress)
-        if resume:  # what these interactions do not mention stays as it was
-            unseen = ~(blocks if held_out is None else blocks[~held_out]).occurring()
+        train, validation = examples, None
+        if held_out is not None:
+            train, validation = examples.where(~held_out), examples.where(held_out)
+        previous = self._solution(settings.rank, examples.blocks.dtype) if resume else None
+        settings.loss.check(examples.y)
+        bias = settings.loss.start(examples.y, counted(examples.weight))
+        problem = FMProblem(train, validation, settings, bias, previous, rng, progress)
+        found, samples = SOLVERS[self.solver].fit(problem)
+        if resume and samples is None:  # what these interactions do not mention stays as it was
+            unseen = ~train.blocks.occurring()
             found.weights[unseen], found.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
         self.bias_, self.weights_, self.factors_ = found.bias, found.weights, found.factors
         self.__dict__.pop("samples_", None)
-        self.n_iter_ = len(progress.history)
+        if samples is not None:
+            self.samples_ = samples
 
-    def _sample(
-        self,
-        blocks: Blocks,
-        y: Floats,
-        sample_weight: Floats | None,
-        settings: FMSettings,
-        rng: np.random.Generator,
-        progress: Progress,
-        resume: bool,
-    ) -> None:
-        schedule = self._schedule(settings.n_iter)
-        if schedule.n_kept * settings.rank > MOST_NUMBERS:
+    def _solution(self, rank: int, dtype: np.dtype[Any]) -> Solution:
+        """Return what the last fit found, to continue from."""
+        if self.factors_.shape[1] != rank:
             raise ValueError(
-                f"n_samples: {schedule.n_kept} draws of rank {settings.rank} are {schedule.n_kept * settings.rank} "
-                f"numbers a feature, but {MOST_NUMBERS} is the most; keep fewer draws."
+                f"rank is {rank}, but the factors to continue from have {self.factors_.shape[1]} columns; "
+                "set it back or fit anew without warm_start."
             )
-        rngs = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=schedule.n_chains)]
-        starts = [self._start(blocks, y, sample_weight, settings, own, resume) for own in rngs]
-        if resume and hasattr(self, "samples_"):
-            starts = last_draws(self.samples_, schedule.n_chains, blocks.dtype)
-        self.samples_ = draw_samples(
-            blocks, y, sample_weight, starts, schedule, rngs,
-            cross=self.pairs == "across", resume=resume, n_threads=settings.threads, progress=progress,
-        )  # fmt: skip
-        self.bias_ = float(self.samples_.biases.mean())
-        self.weights_ = self.samples_.weights.mean(axis=0, dtype=np.float64).astype(blocks.dtype)
-        self.factors_ = self.samples_.factors[-1]
-        self.n_iter_ = len(progress.history)
+        if hasattr(self, "samples_"):  # of the weights there is a mean, but not of the factors: from a draw, then
+            return Solution(last_draws(self.samples_, 1, dtype)[0], self.samples_)
+        return Solution(FMParameters(self.bias_, self.weights_.astype(dtype), np.array(self.factors_, dtype)))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Score interactions.
+        """Predict the targets of interactions.
 
         Parameters
         ----------
@@ -339,10 +296,11 @@ class FM(FeatureModel):
 
         Returns
         -------
-        array of float64, one score an interaction; or a pair of arrays, scores and standard deviations
+        array of float64, one per interaction; or a pair of arrays, predictions and standard deviations
+            On the scale of the targets: with the logistic loss probabilities.
         """
         if not return_std:
-            return super().predict(X)
+            return self._loss().inverse_link(super().predict(X))
         check_is_fitted(self)
         if not hasattr(self, "samples_"):
             raise ValueError(f"return_std needs draws: solver='gibbs' keeps them, {self.solver!r} does not.")
@@ -356,6 +314,9 @@ class FM(FeatureModel):
                 mean += shift / n
                 squares += shift * shift * ((n - 1) / n)
         return mean, np.sqrt(squares / n + float(np.mean(1 / self.samples_.noise_precisions)))
+
+    def _loss(self) -> Loss:
+        return LOSSES[check_choice("loss", self.loss, tuple(LOSSES))]
 
     def _kept(self) -> tuple[str, Tensors]:
         if self.factors_.shape[1] != self.rank:

@@ -17,17 +17,18 @@ class Iteration:
     Attributes
     ----------
     stage : str
-        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. Of an anchored fit:
-        ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"anchor"`` (codes and gains fitted to it) or
-        ``"codes"`` (codes fitted to the data as well); ``"trial-als"`` and ``"teacher-als"`` are the second of two
-        teachers, whose targets are scaled to variance 1. Another package's models may have stages of their own.
+        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. Of a distillation:
+        ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"distillation"`` (codes and gains fitted to
+        it) or ``"codes"`` (codes fitted to the data as well); ``"trial-als"`` and ``"teacher-als"`` are the second of
+        two teachers, whose targets are scaled to variance 1. Of the baselines of bitfm-research: ``"relaxed"``,
+        ``"rotation"``, ``"codes"``, or those of the FM that factors come from.
     number : int
         The iteration within its stage, from 1.
     total : int
         How many the stage runs at most.
     loss : float
-        Σ weight × error², in the units the solver works in. Of an anchor the share of what the teacher says that the
-        codes miss, and so is the objective.
+        Σ weight × error², in the units the solver works in. Of distillation the squared distance to the
+        teacher as a share of that without codes, and so is the objective.
     objective : float
         The loss with its penalties: what the solver lowers. Gibbs lowers nothing; it reports
         the mean loss of its chains.
@@ -83,7 +84,7 @@ class Progress:
     def _record(self, item: Iteration) -> bool:
         self.history.append(item)
         if self._verbose:
-            extra = f"  flips {item.flips}" if item.stage in ("codes", "anchor") else ""
+            extra = f"  flips {item.flips}" if item.stage in ("codes", "distillation") else ""
             if item.validation == item.validation:
                 extra += f"  validation RMSE {item.validation:.4f}"
             print(

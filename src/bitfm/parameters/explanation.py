@@ -65,11 +65,11 @@ class Explanation:
 
         Examples
         --------
-        >>> from bitfm import DiscreteFM
+        >>> from bitfm import DistilledFM
         >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
         >>> X, y = shop.blocks(), shop.ratings["rating"]
-        >>> why = DiscreteFM(bits=32).fit(X, y).explain(X[0])
+        >>> why = DistilledFM(bits=32).fit(X, y).explain(X[0])
         >>> "reader.id with book.author" in why.by_field()
         True
         """

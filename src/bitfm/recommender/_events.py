@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from bitfm.models import FM
 
-__all__ = ["ANCHOR", "FOLDS", "Examples", "event_examples", "teacher_of_events"]
+__all__ = ["ANCHOR_STRENGTH", "FOLDS", "Examples", "event_examples", "teacher_of_events"]
 
 FOLDS = 4
 _RANK, _SWEEPS, _RIDGE, _WEIGHT_RIDGE = 64, 15, 15.0, 10.0  # of the teacher
-ANCHOR = 1.0  # λ: events themselves count for more than ratings do
+ANCHOR_STRENGTH = 1.0  # λ: events themselves count for more than ratings do
 _TRIES = 3
 
 
@@ -31,7 +31,7 @@ class Examples(NamedTuple):
 
 
 def teacher_of_events() -> FM:
-    """Return the machine that codes learn events from.
+    """Return the teacher of codes that learn from events.
 
     Draws from a posterior, which are the best teachers of ratings, take 0 and 1 for exact and learn by heart which
     items happened to be drawn. A ridge does not.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
-from bitfm.models import Callback, DiscreteFM
+from bitfm.models import Callback, DiscreteFM, DistilledFM
 from bitfm.parameters import Prior, SideMoments, ids_of, prior_variance, with_all_ids
 from bitfm.recommender._contexts import context_block
 from bitfm.recommender._events import FOLDS, event_examples
@@ -41,7 +41,7 @@ class Fitting:
     items: Side
     context: tuple[FittedColumn, ...]
     interactions: Interactions
-    model: DiscreteFM | None  # None: for its examples alone
+    model: DiscreteFM | DistilledFM | None  # None: for its examples alone
     history: bool
     raters: bool
     negatives: int

@@ -43,7 +43,6 @@ class _SideEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Settings(msgspec.Struct, forbid_unknown_fields=True):
     bits: int
-    objective: str
     history: bool
     raters: bool
     negatives: Annotated[int, msgspec.Meta(ge=1, le=1000)]

@@ -20,7 +20,7 @@ from bitfm.recommender._state import State
 from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
-    from bitfm.models import Callback, DiscreteFM
+    from bitfm.models import Callback, DiscreteFM, DistilledFM
     from bitfm.models.base import FeatureModel
 
 __all__ = ["Recommender"]
@@ -33,11 +33,9 @@ class Recommender:
     ----------
     bits : int, default 64
         Length of the codes: a multiple of 8 from 8 to 512.
-    objective : {"anchored", "paper"}, default "anchored"
-        As of `DiscreteFM`.
-    model : DiscreteFM, optional
-        Settings of the machine, in place of ``bits``, ``objective``, ``random_state``, ``n_jobs`` and ``verbose``. Its
-        features always meet across users, context and items, never within one of them.
+    model : DistilledFM or DiscreteFM, optional
+        The model to fit, in place of ``bits``, ``random_state``, ``n_jobs`` and ``verbose``. Its features always meet
+        across users, context and items, never within one of them. By default a `DistilledFM`.
     kinds : mapping of column to kind, optional
         What columns are, where it is not what they look like: ``{"zip": "ignore", "item.year": "number"}``; see
         `bitfm.data.kind_of`. A column is called by its name, or by ``user.``, ``item.`` or ``context.`` and its name.
@@ -96,8 +94,7 @@ class Recommender:
         self,
         bits: int = 64,
         *,
-        objective: str = "anchored",
-        model: DiscreteFM | None = None,
+        model: DistilledFM | DiscreteFM | None = None,
         kinds: Mapping[str, Any] | None = None,
         history: bool = True,
         raters: bool = True,
@@ -107,7 +104,6 @@ class Recommender:
         verbose: int = 0,
     ) -> None:
         self.bits = bits
-        self.objective = objective
         self.model = model
         self.kinds = kinds
         self.history = history
@@ -207,7 +203,7 @@ class Recommender:
             item_side,
             columns,
             read,
-            self._machine(events=target is None),
+            self._model_to_fit(events=target is None),
             bool(self.history),
             bool(self.raters),
             check_integer("negatives", self.negatives, 1, 1000),
@@ -498,29 +494,24 @@ class Recommender:
         """What was made of each column."""
         return self._columns
 
-    def _machine(self, *, events: bool) -> DiscreteFM:
+    def _model_to_fit(self, *, events: bool) -> DistilledFM | DiscreteFM:
         from sklearn.base import clone
 
-        from bitfm.models import DiscreteFM
-        from bitfm.recommender._events import ANCHOR, teacher_of_events
+        from bitfm.models import DiscreteFM, DistilledFM
+        from bitfm.recommender._events import ANCHOR_STRENGTH, teacher_of_events
 
-        if self.model is not None:
-            if not isinstance(self.model, DiscreteFM):
-                raise TypeError(f"model must be a DiscreteFM or None, got {type(self.model).__name__}.")
-            machine: DiscreteFM = clone(self.model)
-        else:
-            machine = DiscreteFM(
-                self.bits,
-                objective=self.objective,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-        if events and machine.objective == "anchored":
-            machine.teacher = teacher_of_events() if machine.teacher is None else machine.teacher
-            machine.anchor = ANCHOR if machine.anchor == "auto" else machine.anchor
-        machine.pairs = "across"
-        return machine
+        model = self.model
+        if model is None:
+            model = DistilledFM(self.bits, random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose)
+        elif not isinstance(model, DistilledFM | DiscreteFM):
+            raise TypeError(f"model must be a DistilledFM, a DiscreteFM or None, got {type(model).__name__}.")
+        model = clone(model)
+        if events and isinstance(model, DistilledFM):
+            model.teacher = teacher_of_events() if model.teacher is None else model.teacher
+            if model.anchor_strength == "auto":
+                model.anchor_strength = ANCHOR_STRENGTH
+        model.pairs = "across"
+        return model
 
     @property
     def state(self) -> State:

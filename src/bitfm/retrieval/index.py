@@ -31,7 +31,7 @@ class RowCodeSettings(NamedTuple):
 
 
 class Index:
-    """A catalogue of items, laid out to find the best for a user; a model's ``index`` makes it.
+    """A catalogue of items, laid out to find the best for a user; made by a model's ``index``.
 
     Items have positions, counted from 0 in the order in which they were given. The result of a search is that of
     scoring every item and sorting, ties by lowest position, at any number of threads.
@@ -45,7 +45,7 @@ class Index:
 
     Attributes
     ----------
-    parameters : CodeParameters or FactorParameters
+    model : DistilledFM or another model of codes
     mode : {"exact", "codes"}
         Whether a search is exact, or finds candidates by row codes; of ``mode="auto"``, what it has come to.
 
@@ -57,12 +57,12 @@ class Index:
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks, DiscreteFM
+    >>> from bitfm import Block, Blocks, DistilledFM
     >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
     >>> rows = {name: block.rows for name, block in shop.blocks().blocks.items()}
     >>> readers, books = Block(rows["reader"], {"id": sp.identity(200)}), Block(rows["book"], {"id": sp.identity(100)})
-    >>> model = DiscreteFM(bits=32).fit(Blocks(user=readers, item=books), shop.ratings["rating"])
+    >>> model = DistilledFM(bits=32).fit(Blocks(user=readers, item=books), shop.ratings["rating"])
     >>> index = model.index()
     >>> positions, scores = index.search([0, 1, 2], n=5)
     >>> positions.shape, scores.shape

@@ -248,7 +248,7 @@ int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput
 }
 
 template <class Real>
-int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowAnchor& anchor,
+int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowDistillation& anchor,
                                          int which) {
     const auto& kernels = isa().kernels->template sweep<Real>();
     const auto block = static_cast<size_t>(set_.design.fields[field].block);

@@ -33,7 +33,7 @@ struct Prior {
 
 // What else a field's rows P are held to, beside the data: strength · Σ n_u (P'HP − 2 P'c) over the rows, n_u of their
 // interactions each. error = c − H P is kept up to date.
-struct RowAnchor {
+struct RowDistillation {
     int bits;
     double strength;
     const float* hessian;  // bits × bits
@@ -52,7 +52,7 @@ class GroupSweep {
     int64_t sweep(Team& team, const RuleInput<Real>& rule, const Prior& prior);
 
     // The same for one field, whose rows are also held to what an anchor says; `which` is the group.
-    int64_t sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowAnchor& anchor, int which);
+    int64_t sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowDistillation& anchor, int which);
 
     // A feature's eight values.
     Real* values(int64_t feature) { return v_.data() + feature * kLanes; }

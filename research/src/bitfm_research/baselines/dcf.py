@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
-from bitfm.models._pull import JointDelegate, Pull
 from bitfm.models.base import Floats
 from bitfm.models.progress import Progress
+from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, ProximalTarget, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 from bitfm_research.baselines._base import IdCodes, PackedCodes
@@ -25,7 +24,7 @@ class DCF(IdCodes):
 
     min Σ (s − ⟨b_i, d_j⟩)² − 2α tr(BᵀX) − 2β tr(DᵀY) over codes b, d ∈ {±1}^k and balanced, decorrelated X and Y, with
     scaled ratings s. Bits are learned by discrete coordinate descent, from the signs of the relaxed problem
-    (its initialisation). It is a `DiscreteFM` of ids with ``objective="paper"`` and ``linear=False``,
+    (its initialisation). It is a `DiscreteFM` of ids with ``linear=False``,
     but for a delegate a side.
 
     Parameters
@@ -115,7 +114,7 @@ class DCF(IdCodes):
         fit.run()
         return fit.codes[: ratings.n_users], fit.codes[ratings.n_users :]
 
-    def _pull(self, ratings: IdRatings) -> Pull:
+    def _pull(self, ratings: IdRatings) -> ProximalTarget:
         alpha = check_real("alpha", self.alpha, high=_MOST_PULL)
         beta = check_real("beta", self.beta, high=_MOST_PULL)
         if check_choice("balance", self.balance, ("sides", "all")) == "all":

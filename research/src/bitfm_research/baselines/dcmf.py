@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import scipy.sparse as sp
-from bitfm.models._pull import Pull
+from bitfm.models.solvers.paper import ProximalTarget
 from bitfm.validation import check_real
 
 from bitfm_research.baselines._ids import IdRatings
@@ -75,7 +75,7 @@ class DCMF(DCF):
         self.item_content = item_content
         self.ridge = ridge
 
-    def _pull(self, ratings: IdRatings) -> Pull:
+    def _pull(self, ratings: IdRatings) -> ProximalTarget:
         sides, start = [], 0
         of_sides = (("alpha", "user_content", ratings.n_users), ("beta", "item_content", ratings.n_items))
         ridge = check_real("ridge", self.ridge, above=True, high=_MOST_PULL)

@@ -82,12 +82,10 @@ def _status(key: str) -> int:
 def _main(dataset: str, threads: str) -> None:
     split = load(dataset)
     X, y = split.blocks(), split.train[2]
-    DiscreteFM(objective="paper", bits=8, max_iter=1, n_jobs=1).fit(
-        X[:1000], y[:1000]
-    )  # load every library before measuring
+    DiscreteFM(bits=8, max_iter=1, n_jobs=1).fit(X[:1000], y[:1000])  # load every library before measuring
     before = reset_peak()
     begin = time.perf_counter()
-    model = DiscreteFM(objective="paper", bits=64, n_jobs=int(threads), tol=0.0).fit(X, y)
+    model = DiscreteFM(bits=64, n_jobs=int(threads), tol=0.0).fit(X, y)
     seconds = time.perf_counter() - begin
     allowed = 3 * input_bytes(X, y) + model_bytes(model)
     print(json.dumps({"seconds": seconds, "peak_mb": (peak_bytes() - before) / 1e6, "allowed_mb": allowed / 1e6}))

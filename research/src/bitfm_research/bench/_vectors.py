@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.models import DiscreteFM
+from bitfm.models import CodeModel
 from bitfm.retrieval import Index
 
 __all__ = ["ids_as_vectors", "items_as_vectors", "users_as_vectors"]
@@ -14,7 +14,7 @@ __all__ = ["ids_as_vectors", "items_as_vectors", "users_as_vectors"]
 Reals = npt.NDArray[np.float32]
 
 
-def ids_as_vectors(model: DiscreteFM, first_item: int) -> tuple[Reals, Reals]:
+def ids_as_vectors(model: CodeModel, first_item: int) -> tuple[Reals, Reals]:
     """Return the users and the items of a model of bare ids."""
     vectors = model._factors_of(np.arange(model.n_features_in_))
     biases = np.asarray(model.weights_[first_item:], np.float32)

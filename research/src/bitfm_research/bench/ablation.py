@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bitfm.models import FM, DiscreteFM
+from bitfm import DistilledFM
+from bitfm.models import FM
 from bitfm.validation import check_integer
 
 from bitfm_research.bench.datasets import Split, load, need_data
@@ -25,7 +26,7 @@ _KEPT_SWEEPS = 32  # of the default chains' 40: those whose draws count
 class Setting:
     """A model and the fields it is given."""
 
-    model: DiscreteFM
+    model: DistilledFM
     fields: tuple[str, ...] = WITH_HISTORY
 
 
@@ -44,32 +45,32 @@ class Ablation:
 def bits() -> Ablation:
     """Vary the length of the codes."""
     lengths = (8, 16, 32, 64, 128, 256)
-    return Ablation("code length", {str(b): Setting(DiscreteFM(b)) for b in lengths}, "bits")
+    return Ablation("code length", {str(b): Setting(DistilledFM(b)) for b in lengths}, "bits")
 
 
 def gains() -> Ablation:
     """Give every feature a gain of its own, or every field one for all its features."""
-    models = {"feature": DiscreteFM(_BITS), "field": DiscreteFM(_BITS, gains="field")}
-    models |= {"feature, 8": DiscreteFM(8), "field, 8": DiscreteFM(8, gains="field")}
+    models = {"feature": DistilledFM(_BITS), "field": DistilledFM(_BITS, gains="field")}
+    models |= {"feature, 8": DistilledFM(8), "field, 8": DistilledFM(8, gains="field")}
     return Ablation("one gain a …, 64 and 8 bits", {name: Setting(model) for name, model in models.items()})
 
 
 def strength() -> Ablation:
     """Vary λ, from the data alone to the teacher alone."""
-    models = {name: DiscreteFM(8, anchor=float(name)) for name in ("0", "0.1", "1", "10", "100", "inf")}
+    models = {name: DistilledFM(8, anchor_strength=float(name)) for name in ("0", "0.1", "1", "10", "100", "inf")}
     return Ablation("anchor, 8 bits", {_infinity(name): Setting(model) for name, model in models.items()}, "λ")
 
 
 def validation() -> Ablation:
     """Choose λ and the scale of each field's gains on held-out ratings, or take them as they come."""
-    models = {"on": DiscreteFM(_BITS), "off": DiscreteFM(_BITS, validation_fraction=0.0)}
+    models = {"on": DistilledFM(_BITS), "off": DistilledFM(_BITS, validation_fraction=0.0)}
     return Ablation("validation of gains", {name: Setting(model) for name, model in models.items()})
 
 
 def teacher() -> Ablation:
     """Learn from a posterior mean, from a point estimate (here of targets as they are), or from both."""
-    models = {"both": DiscreteFM(_BITS), "Gibbs": DiscreteFM(_BITS, teacher=_gibbs())}
-    models["ALS"] = DiscreteFM(_BITS, teacher=FM(rank=16, regularization=30.0, linear_regularization=10.0, n_iter=15))
+    models = {"both": DistilledFM(_BITS), "Gibbs": DistilledFM(_BITS, teacher=_gibbs())}
+    models["ALS"] = DistilledFM(_BITS, teacher=FM(rank=16, regularization=30.0, linear_regularization=10.0, n_iter=15))
     return Ablation("teacher", {name: Setting(model) for name, model in models.items()})
 
 
@@ -106,12 +107,12 @@ def rank() -> Ablation:
 def histories() -> Ablation:
     """Leave out what else a user has rated, who else has rated an item, or both."""
     fields = {"both": WITH_HISTORY, "history": ("history",), "raters": ("raters",), "neither": ()}
-    return Ablation("history and raters", {name: Setting(DiscreteFM(_BITS), own) for name, own in fields.items()})
+    return Ablation("history and raters", {name: Setting(DistilledFM(_BITS), own) for name, own in fields.items()})
 
 
 def pairs() -> Ablation:
     """Let features interact with those of the other side alone, or with their own side's, too."""
-    models = {"across": DiscreteFM(_BITS), "all": DiscreteFM(_BITS, pairs="all")}
+    models = {"across": DistilledFM(_BITS), "all": DistilledFM(_BITS, pairs="all")}
     return Ablation("pairs", {name: Setting(model) for name, model in models.items()})
 
 
@@ -121,7 +122,7 @@ def _gibbs() -> FM:
 
 def _teachers(name: str, teachers: dict[str, FM], quantity: str) -> Ablation:
     """Compare Bayesian teachers, with no other beside them."""
-    return Ablation(name, {which: Setting(DiscreteFM(_BITS, teacher=fm)) for which, fm in teachers.items()}, quantity)
+    return Ablation(name, {which: Setting(DistilledFM(_BITS, teacher=fm)) for which, fm in teachers.items()}, quantity)
 
 
 def _infinity(name: str) -> str:

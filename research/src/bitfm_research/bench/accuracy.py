@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bitfm import DistilledFM
 from bitfm.models import FM, DiscreteFM
 from bitfm.validation import check_bits, check_integer
 
@@ -91,7 +92,7 @@ def compare(split: Split, seed: int, bits: Sequence[int] | None, say: Callable[[
         add(method, None, tuned.model, tuned.fields, str(tuned))
     add("FM, Gibbs", None, FM(rank=16, solver="gibbs", pairs="across", random_state=seed), WITH_HISTORY)
     for length in bits or _BITS[PAPER]:
-        add(PAPER, length, DiscreteFM(length, objective="paper", random_state=seed), ())
+        add(PAPER, length, DiscreteFM(length, random_state=seed), ())
     for length in bits or _BITS[ANCHORED]:
-        add(ANCHORED, length, DiscreteFM(length, random_state=seed), WITH_HISTORY)
+        add(ANCHORED, length, DistilledFM(length, random_state=seed), WITH_HISTORY)
     return rows

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bitfm.models import FM, BiasModel, DiscreteFM
+from bitfm import DistilledFM
+from bitfm.models import FM, BiasModel
 from bitfm.validation import check_bits, check_integer
 
 from bitfm_research.bench.datasets import Split, load, need_data
@@ -76,7 +77,7 @@ def compare_cold(split: Split, bits: int, seed: int, say: Callable[[str], None])
 def _machines(bits: int, seed: int) -> dict[str, Any]:
     return {
         "FM, Gibbs": FM(rank=16, solver="gibbs", pairs="across", random_state=seed),
-        "DFM, anchored": DiscreteFM(bits, random_state=seed),
+        "DFM, anchored": DistilledFM(bits, random_state=seed),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from bitfm.evaluation import ndcg, rmse
-from bitfm.models import FM, DiscreteFM
+from bitfm.models import FM, CodeModel
 
 from bitfm_research.bench.datasets import Split
 
@@ -45,7 +45,7 @@ def scored(split: Split, scores: npt.NDArray[np.float64]) -> Row:
 def bytes_per_feature(model: Any) -> int:
     """Return the bytes a feature takes in the fitted model: all that `predict` reads of it."""
     arrays = [model.weights_]
-    if isinstance(model, DiscreteFM):
+    if isinstance(model, CodeModel):
         arrays += [model.codes_, model.gains_]
     elif isinstance(model, FM):
         arrays.append(model.samples_.factors if hasattr(model, "samples_") else model.factors_)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from bitfm.core import single_blas_thread
 from bitfm.data import Block, Blocks
-from bitfm.models import DiscreteFM
+from bitfm.models import CodeModel, DiscreteFM, DistilledFM
 from bitfm.retrieval import Index
 from bitfm.validation import check_choice
 
@@ -65,15 +65,15 @@ def _trained(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[
     folder = need_data(folder)
     for name in ("yelp", "amazon"):
         split = load(name, folder)
-        for objective in ("anchored", "paper"):
+        for objective, codes in (("anchored", DistilledFM(BITS, validation_fraction=0)), ("paper", DiscreteFM(BITS))):
             say(f"{name}: fit {objective} codes")
             # The validation would find that ids alone are worth no codes on these sets, and set all gains to 0.
-            model = DiscreteFM(BITS, objective=objective, validation_fraction=0).fit(split.blocks(), split.train[2])
+            model = codes.fit(split.blocks(), split.train[2])
             what = f"{split.n_users:,} users, {split.n_items:,} items, {objective}"
             yield f"{name}: the best {_TOP} for all users, ids only", _all_users(what, model, split.n_users)
 
 
-def _all_users(what: str, model: DiscreteFM, n_users: int) -> list[Row]:
+def _all_users(what: str, model: CodeModel, n_users: int) -> list[Row]:
     index, users = model.index(), np.arange(n_users)
     of_users, of_items = ids_as_vectors(model, n_users)
     codes = np.asarray(model.codes_)
@@ -163,7 +163,7 @@ def _rows(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str
         split = load(name, folder)
         say(f"{name}: fit codes with histories and raters")
         X = split.blocks("train", WITH_HISTORY)
-        model = DiscreteFM(BITS).fit(X, split.train[2])
+        model = DistilledFM(BITS).fit(X, split.train[2])
         items = Block(np.arange(split.n_items), X.blocks["item"].tables)
         users = Block(np.arange(split.n_users), X.blocks["user"].tables)
         best = model.index(items).search(users, _TOP)[0]

@@ -41,7 +41,7 @@ def run(
         say(f"{item.stage} {item.number}/{item.total}: {item.seconds:.1f} s, objective {item.objective:.4g}")
 
     begin = time.perf_counter()
-    model = DiscreteFM(objective="paper", bits=bits, init=init, init_iter=iterations, max_iter=iterations, tol=0.0).fit(
+    model = DiscreteFM(bits=bits, init=init, init_iter=iterations, max_iter=iterations, tol=0.0).fit(
         X, y, callback=tell
     )
     seconds = time.perf_counter() - begin

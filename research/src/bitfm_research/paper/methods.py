@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bitfm import DistilledFM
 from bitfm.models import FM, BiasModel, DiscreteFM
 
 from bitfm_research.baselines import (
@@ -80,10 +81,8 @@ METHODS: dict[str, Method] = {
     "BCCF": Method(lambda split, bits, seed: BCCF(bits, random_state=seed)),
     "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
     "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
-    "DFM, paper": Method(
-        lambda split, bits, seed: DiscreteFM(bits, objective="paper", random_state=seed), takes_features=True
-    ),
+    "DFM, paper": Method(lambda split, bits, seed: DiscreteFM(bits, random_state=seed), takes_features=True),
     "DFM, anchored": Method(
-        lambda split, bits, seed: DiscreteFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
+        lambda split, bits, seed: DistilledFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
     ),
 }

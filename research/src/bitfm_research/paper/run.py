@@ -213,7 +213,7 @@ def _strengths(plan: Plan) -> Iterator[_Job]:
     """Figure 2: how much β matters to the codes, and λ to libFM, at 64 bits."""
     bits = max(plan.lengths)
     for label, name, make in (
-        ("DFM, paper", "beta", lambda x, seed: DiscreteFM(bits, objective="paper", beta=x, random_state=seed)),
+        ("DFM, paper", "beta", lambda x, seed: DiscreteFM(bits, beta=x, random_state=seed)),
         ("FM, SGD", "l2", lambda x, seed: FM(bits, solver="sgd", regularization=x, random_state=seed)),
     ):
         for strength in plan.strengths if plan.chosen(label) else ():
@@ -232,7 +232,7 @@ def _times(plan: Plan) -> Iterator[_Job]:
 
             def work(bench: _Bench, bits: int = bits, words: bool = words) -> list[Measure]:
                 split, plan = bench.split, bench.plan
-                model = bench.fit(DiscreteFM(bits, objective="paper", random_state=plan.seed), ())
+                model = bench.fit(DiscreteFM(bits, random_state=plan.seed), ())
                 return testing_times(
                     split.name, split.n_users, split.n_items, model, plan.seed, words=words, quick=plan.quick
                 )

@@ -96,7 +96,7 @@ def testing_times(
     >>> import numpy as np, scipy.sparse as sp
     >>> from bitfm import Block, Blocks, DiscreteFM
     >>> X = Blocks(user=Block([0, 0, 1], {"id": sp.identity(2)}), item=Block([0, 2, 1], {"id": sp.identity(3)}))
-    >>> model = DiscreteFM(8, objective="paper").fit(X, [5, 4, 3])
+    >>> model = DiscreteFM(8).fit(X, [5, 4, 3])
     >>> measures = testing_times("tiny", 2, 3, model, 0, words=False, quick=True)
     >>> [(m.method, m.metric, m.value > 0) for m in measures][:2]
     [('FM; libFM loop', 'TTC, ids', True), ('FM; libFM loop', 'pairs timed, ids', True)]

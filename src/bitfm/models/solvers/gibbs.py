@@ -12,17 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import make_trainer
-from bitfm.data.blocks import Blocks
-from bitfm.models._parameters import Parameters
 from bitfm.models.base import Floats, check_finite, counted
-from bitfm.models.progress import Progress
+from bitfm.models.solvers.parameters import FMParameters
+from bitfm.models.solvers.registry import FMProblem, Solution, Solver, register_solver
 
 __all__ = [
     "MOST_NUMBERS",
     "Samples",
     "Schedule",
     "by_feature",
-    "draw_samples",
+    "fit_gibbs",
     "from_features",
     "last_draws",
     "side_by_side",
@@ -44,10 +43,10 @@ class Samples(NamedTuple):
 
     Attributes
     ----------
-    biases : array of float64, one a sample
+    biases : array of float64, one per sample
     weights : array, samples × features
     factors : array, samples × features × rank
-    noise_precisions : array of float64, one a sample
+    noise_precisions : array of float64, one per sample
         1 / the variance of a target given its score.
 
     Examples
@@ -80,6 +79,7 @@ class Schedule(NamedTuple):
 
     @property
     def n_kept(self) -> int:
+        """How many draws are kept of all chains together."""
         return min(self.n_samples, self.n_chains * (1 + (self.n_iter - 1) // self.thin))
 
     def n_keeping(self, number: int) -> int:
@@ -90,22 +90,33 @@ class Schedule(NamedTuple):
         return int(np.clip(self.n_samples - left // self.thin * self.n_chains, 0, self.n_chains))
 
 
-def draw_samples(
-    blocks: Blocks,
-    y: Floats,
-    sample_weight: Floats | None,
-    starts: list[Parameters],
-    schedule: Schedule,
-    rngs: list[np.random.Generator],
-    *,
-    cross: bool,
-    resume: bool,
-    n_threads: int,
-    progress: Progress,
+def fit_gibbs(problem: FMProblem) -> Solution:
+    """Draw from the posterior: a chain from each of several starts, or on from earlier draws."""
+    s, previous = problem.settings, problem.previous
+    schedule = Schedule(s.n_iter, s.n_samples, s.thin, min(s.n_chains, s.n_samples))
+    if schedule.n_kept * s.rank > MOST_NUMBERS:
+        raise ValueError(
+            f"n_samples: {schedule.n_kept} draws of rank {s.rank} are {schedule.n_kept * s.rank} "
+            f"numbers per feature, but {MOST_NUMBERS} is the most; keep fewer draws."
+        )
+    rngs = [np.random.default_rng(seed) for seed in problem.rng.integers(2**63, size=schedule.n_chains)]
+    if previous is not None and previous.samples is not None:
+        starts = last_draws(previous.samples, schedule.n_chains, problem.train.blocks.dtype)
+    else:
+        starts = [problem.start(rng) for rng in rngs]
+    samples = _draw_samples(problem, starts, schedule, rngs)
+    weights = samples.weights.mean(axis=0, dtype=np.float64).astype(samples.weights.dtype)
+    return Solution(FMParameters(float(samples.biases.mean()), weights, samples.factors[-1]), samples)
+
+
+def _draw_samples(
+    problem: FMProblem, starts: list[FMParameters], schedule: Schedule, rngs: list[np.random.Generator]
 ) -> Samples:
-    """Run a chain from each start, or on from draws (`resume`), and return what they keep, the last draws last."""
+    """Run a chain from each start and return what they keep, the last draws last."""
+    blocks, y, sample_weight = problem.train
+    n_threads, resume = problem.settings.threads, problem.previous is not None
     middle, unit = _centre_and_scale(y, counted(sample_weight), blocks.dtype)
-    trainer: Any = make_trainer(blocks.design(), (y - middle) / unit, sample_weight, across=cross)
+    trainer: Any = make_trainer(blocks.design(), (y - middle) / unit, sample_weight, across=problem.settings.across)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
     seen = (blocks if sample_weight is None else blocks[sample_weight > 0]).occurring()
     fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
@@ -113,7 +124,7 @@ def draw_samples(
     chains = []
     for c, (start, rng) in enumerate(zip(starts, rngs, strict=True)):
         # A chain begins in its own units, so that those of the targets do not matter to it.
-        now = start.scaled(1 / unit, middle) if resume else Parameters(0.0, start.weights, start.factors)
+        now = start.scaled(1 / unit, middle) if resume else FMParameters(0.0, start.weights, start.factors)
         own_threads = n_threads // workers + (c < n_threads % workers)
         chains.append(GibbsChain(trainer.sibling() if c else trainer, fields, now, mass, rng, own_threads))
     store = _Store(schedule.n_kept, starts[0].factors.shape, blocks.dtype)
@@ -123,7 +134,7 @@ def draw_samples(
         for number in range(1, schedule.n_iter + 1):
             loss = float(np.mean(each(GibbsChain.step, chains))) * unit**2
             check_finite("gibbs", number, loss)
-            stop = progress.report("gibbs", number, schedule.n_iter, loss, loss)
+            stop = problem.progress.report("gibbs", number, schedule.n_iter, loss, loss)
             keeping = schedule.n_keeping(number)
             if stop and store.n + keeping < schedule.n_chains:  # of every chain a draw, for another fit to go on from
                 keeping = min(schedule.n_kept - store.n, schedule.n_chains)
@@ -199,11 +210,11 @@ def side_by_side(samples: Samples) -> Floats:
     return by_feature(samples).reshape(features, n * rank)
 
 
-def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[Parameters]:
+def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[FMParameters]:
     """Return as many of the last draws, repeated if there are fewer: where so many chains left off."""
     biases, weights, factors, _ = samples
     return [
-        Parameters(float(biases[k]), weights[k].astype(dtype), np.array(factors[k], dtype, order="C"))
+        FMParameters(float(biases[k]), weights[k].astype(dtype), np.array(factors[k], dtype, order="C"))
         for k in ((len(biases) - n_chains + np.arange(n_chains)) % len(biases))
     ]
 
@@ -217,7 +228,7 @@ class _Store:
         self._biases, self._precisions = np.empty(size), np.empty(size)
         self.n = 0
 
-    def add(self, drawn: Parameters, noise_precision: float) -> None:
+    def add(self, drawn: FMParameters, noise_precision: float) -> None:
         self._biases[self.n], self._weights[self.n], self._factors[:, self.n] = (
             drawn.bias, drawn.weights, drawn.factors,
         )  # fmt: skip
@@ -264,7 +275,7 @@ class GibbsChain:
         self,
         trainer: Any,
         fields: list[npt.NDArray[np.intp]],
-        now: Parameters,
+        now: FMParameters,
         mass: float,
         rng: np.random.Generator,
         n_threads: int,
@@ -314,3 +325,6 @@ class GibbsChain:
 
     def _seed(self) -> int:
         return int(self._rng.integers(2**63))
+
+
+register_solver("gibbs", Solver(fit_gibbs, regularization=0.0, linear_regularization=0.0, n_iter=40, incremental=False))

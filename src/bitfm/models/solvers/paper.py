@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import make_trainer, pack_signs
+from bitfm.core import make_trainer, nearest_delegate, pack_signs
 from bitfm.data.blocks import Blocks
-from bitfm.models._pull import Pull
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.progress import Progress
 
-__all__ = ["PaperFit", "PaperSettings", "TargetScale"]
+__all__ = ["JointDelegate", "PaperFit", "PaperSettings", "ProximalTarget", "TargetScale"]
 
 _REFRESH = 5  # iterations after which residuals are computed anew, so that rounding cannot build up
 _WEIGHT_SWEEPS = 2
@@ -29,6 +28,7 @@ class TargetScale:
 
     @classmethod
     def of(cls, y: Floats, bits: int, spread: float = 2.0) -> TargetScale:
+        """Return the scale that takes the range of y to ±spread · bits."""
         low, high = float(y.min()), float(y.max())
         if not high - low < 2 * spread * bits * float(np.finfo(np.float32).max):
             raise ValueError(f"y goes from {low:g} to {high:g}, too far for gains in float32; scale the targets.")
@@ -55,6 +55,49 @@ class PaperSettings:
     threads: int
 
 
+class ProximalTarget(Protocol):
+    """A matrix that factors or codes are drawn to, which follows them in turn.
+
+    Attributes
+    ----------
+    strength : float
+        The objective has − 2 · strength · tr(BᵀM).
+    matrix : array of float32, features × bits
+    penalty : float
+        What all of it, of which tr(BᵀM) is a part, adds to the objective.
+    """
+
+    strength: float
+    matrix: npt.NDArray[np.float32]
+    penalty: float
+
+    def ridges(self, n_fields: int) -> npt.NDArray[np.float64]:
+        """Return the penalty of the factors' squares in the relaxed problem, one per field."""
+
+    def follow(self, values: npt.NDArray[Any], rng: np.random.Generator, n_threads: int) -> None:
+        """Take the best matrix for factors, or for packed codes; the penalty does not rise."""
+
+
+class JointDelegate:
+    """D of the paper's Eq. 4: one balanced and decorrelated matrix for all features."""
+
+    matrix: npt.NDArray[np.float32]
+
+    def __init__(self, beta: float) -> None:
+        self.strength, self.penalty = beta, 0.0
+
+    def ridges(self, n_fields: int) -> npt.NDArray[np.float64]:
+        """Return β: in the relaxed problem, β |V − D|² takes the place of − 2β tr(BᵀD)."""
+        return np.full(n_fields, self.strength)
+
+    def follow(self, values: npt.NDArray[Any], rng: np.random.Generator, n_threads: int) -> None:
+        """Solve the D-subproblem."""
+        found = nearest_delegate(values, rng, getattr(self, "matrix", None), n_threads)
+        self.matrix = found.matrix
+        squares = 0.0 if values.dtype == np.uint8 else found.squares  # those of codes are constant
+        self.penalty = self.strength * (squares - 2 * found.trace)
+
+
 class PaperFit:
     """Alternates the B-, D- and w-subproblems of Eq. 4, after the relaxed problem, whose signs they start from."""
 
@@ -63,11 +106,11 @@ class PaperFit:
         blocks: Blocks,
         targets: Floats,
         settings: PaperSettings,
-        pull: Pull,
+        proximal: ProximalTarget,
         rng: np.random.Generator,
         progress: Progress,
     ) -> None:
-        self.settings, self.pull, self.rng, self.progress = settings, pull, rng, progress
+        self.settings, self.proximal, self.rng, self.progress = settings, proximal, rng, progress
         self.dtype, self.n = blocks.dtype, blocks.n_features
         self.trainer: Any = make_trainer(blocks.design(), targets, None, across=settings.cross)
         self.ridge = np.full(len(blocks.fields), settings.alpha)
@@ -87,19 +130,19 @@ class PaperFit:
             del factors
         else:
             self.codes = self.rng.integers(0, 256, (self.n, s.bits // 8), np.uint8)
-            self.pull.follow(self.codes, self.rng, s.threads)
+            self.proximal.follow(self.codes, self.rng, s.threads)
         if not stopped:
             self._solve_codes()
 
     def _solve_relaxed(self, factors: Floats) -> bool:
         s = self.settings
-        pull, ridges = self.pull, self.pull.ridges(len(self.ridge))
-        pull.follow(factors, self.rng, s.threads)
+        proximal, ridges = self.proximal, self.proximal.ridges(len(self.ridge))
+        proximal.follow(factors, self.rng, s.threads)
         for number in range(1, s.init_iter + 1):
             if number % _REFRESH == 1:
                 self.trainer.reset_reals(self.bias, self.weights, factors, s.threads)
-            self.trainer.sweep_factors(factors, ridges, pull.matrix, pull.strength, s.threads)
-            pull.follow(factors, self.rng, s.threads)
+            self.trainer.sweep_factors(factors, ridges, proximal.matrix, proximal.strength, s.threads)
+            proximal.follow(factors, self.rng, s.threads)
             self._sweep_weights()
             if self._report("relaxed", number, s.init_iter):
                 return True
@@ -108,12 +151,12 @@ class PaperFit:
         return False
 
     def _solve_codes(self) -> None:
-        s, pull = self.settings, self.pull
+        s, proximal = self.settings, self.proximal
         for number in range(1, s.max_iter + 1):
             if number % _REFRESH == 1:
                 self.trainer.reset_codes(self.bias, self.weights, self.codes, None, s.threads)
-            flips = self.trainer.sweep_codes(self.codes, pull.matrix, pull.strength, s.inner_iter, s.threads)
-            pull.follow(self.codes, self.rng, s.threads)
+            flips = self.trainer.sweep_codes(self.codes, proximal.matrix, proximal.strength, s.inner_iter, s.threads)
+            proximal.follow(self.codes, self.rng, s.threads)
             self._sweep_weights()
             if self._report("codes", number, s.max_iter, flips) or self.progress.settled(s.tol):
                 break
@@ -126,6 +169,6 @@ class PaperFit:
         s = self.settings
         loss = self.trainer.loss(s.threads)
         ridge = s.alpha * float(np.sum(self.weights.astype(np.float64) ** 2))
-        objective = loss + ridge + self.pull.penalty
+        objective = loss + ridge + self.proximal.penalty
         check_finite(stage, number, objective, self.bias)
         return self.progress.report(stage, number, total, loss, objective, flips)

@@ -1,4 +1,4 @@
-"""Codes anchored to a teacher: Ω and every step towards it, against the same computed the long way."""
+"""Distillation: Ω and every step towards it, against the same computed the long way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from bitfm import Blocks, _core
 from bitfm.core import make_trainer, pack_signs, unpack_codes
-from bitfm.models._anchor import FeatureAnchor, RowAnchor
+from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
 from problems import KINDS, float64, random_blocks, scores
 
 ACROSS = ("bare", "context", "shared", "mixed")  # two or three blocks; ids alone, or beside features
@@ -25,8 +25,8 @@ def some_rows_unused(kind, n=9, seed=0):
     return Blocks(**X.blocks)
 
 
-def vectors(anchor):
-    return unpack_codes(anchor.codes).astype(float) * anchor.gains[:, None]
+def vectors(distillation):
+    return unpack_codes(distillation.codes).astype(float) * distillation.gains[:, None]
 
 
 def rows_by_field(X, V):
@@ -41,26 +41,26 @@ def rows_by_field(X, V):
     return out
 
 
-def disagreement(X, V, ours, own_share):
+def distance(X, V, code_vectors, field_weight):
     """Ω by a loop over pairs of rows and one over pairs of fields."""
     total = 0.0
     blocks = list(X.blocks.values())
-    sides = list(zip(blocks, rows_by_field(X, V), rows_by_field(X, ours), strict=True))
+    sides = list(zip(blocks, rows_by_field(X, V), rows_by_field(X, code_vectors), strict=True))
     for (a, p, P), (b, q, Q) in itertools.combinations(sides, 2):
         for u, i in itertools.product(range(a.n_rows), range(b.n_rows)):
             weight = np.mean(a.rows == u) * np.mean(b.rows == i)
             errors = [p[f, u] @ q[g, i] - P[f, u] @ Q[g, i] for f in range(len(p)) for g in range(len(q))]
-            total += weight * ((1 - own_share) * sum(errors) ** 2 + own_share * sum(e**2 for e in errors))
+            total += weight * ((1 - field_weight) * sum(errors) ** 2 + field_weight * sum(e**2 for e in errors))
     return total
 
 
-def place(anchor, codes, gains):
-    """Give a RowAnchor other codes."""
-    anchor.codes[...], anchor.gains[...] = codes, gains
-    for side in anchor._sides:
+def place(distillation, codes, gains):
+    """Give a RowDistillation other codes."""
+    distillation.codes[...], distillation.gains[...] = codes, gains
+    for side in distillation._blocks:
         for field in side.fields:
-            field.ours = anchor._ours(field.table, field.features)
-        side.forget()
+            field.code_vectors = distillation._code_vectors(field.table, field.features)
+        side.invalidate()
 
 
 def never_rises(values, tolerance=1e-5):
@@ -70,19 +70,22 @@ def never_rises(values, tolerance=1e-5):
 # The objective
 
 
-@pytest.mark.parametrize("own_share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("field_weight", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("kind", ACROSS)
-def test_the_disagreement_is_that_of_all_pairs_of_rows(kind, own_share):
+def test_the_distance_is_that_of_all_pairs_of_rows(kind, field_weight):
     X = some_rows_unused(kind)
     V = teacher(X)
-    anchor = RowAnchor(X, V, 16, own_share=own_share, seed=3, n_threads=1)
-    nothing = disagreement(X, V, np.zeros_like(V), own_share)
+    distillation = RowDistillation(X, V, 16, field_weight=field_weight, seed=3, n_threads=1)
+    nothing = distance(X, V, np.zeros_like(V), field_weight)
     for _ in range(3):
         np.testing.assert_allclose(
-            anchor.disagreement(), (disagreement(X, V, vectors(anchor), own_share), nothing), rtol=1e-4, atol=1e-5
+            distillation.distance(),
+            (distance(X, V, vectors(distillation), field_weight), nothing),
+            rtol=1e-4,
+            atol=1e-5,
         )
-        assert anchor.objective() == pytest.approx(anchor.disagreement()[0] / nothing, rel=1e-5)
-        anchor.sweep(5)
+        assert distillation.objective() == pytest.approx(distillation.distance()[0] / nothing, rel=1e-5)
+        distillation.sweep(5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,13 +93,13 @@ def test_the_objective_of_single_features_is_that_of_all_their_pairs(kind):
     X = some_rows_unused(kind)
     V = teacher(X)
     weight = np.asarray(X.to_csr().power(2).mean(axis=0)).ravel()
-    anchor = FeatureAnchor(X, V, 16, seed=3, n_threads=1)
+    distillation = FeatureDistillation(X, V, 16, seed=3, n_threads=1)
     for _ in range(2):
-        anchor.sweep(5)
-        ours = vectors(anchor)
+        distillation.sweep(5)
+        V_codes = vectors(distillation)
         pairs = np.outer(weight, weight) * (1 - np.eye(len(V)))
-        expected = (pairs * (V @ V.T - ours @ ours.T) ** 2).sum() / (pairs * (V @ V.T) ** 2).sum()
-        assert anchor.objective() == pytest.approx(expected, rel=1e-4, abs=1e-6)
+        expected = (pairs * (V @ V.T - V_codes @ V_codes.T) ** 2).sum() / (pairs * (V @ V.T) ** 2).sum()
+        assert distillation.objective() == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
 @pytest.mark.parametrize("bits", [8, 24, 64, 128])
@@ -104,12 +107,12 @@ def test_the_objective_of_single_features_is_that_of_all_their_pairs(kind):
 def test_no_sweep_raises_the_objective(kind, bits):
     for seed in range(3):
         X = random_blocks(kind, n=50, seed=seed)
-        for make in (FeatureAnchor,) if kind == "plain" else (RowAnchor, FeatureAnchor):
-            anchor = make(X, teacher(X, seed=seed), bits, seed=seed, n_threads=1)
-            values = [anchor.objective()]
+        for make in (FeatureDistillation,) if kind == "plain" else (RowDistillation, FeatureDistillation):
+            distillation = make(X, teacher(X, seed=seed), bits, seed=seed, n_threads=1)
+            values = [distillation.objective()]
             for _ in range(6):
-                anchor.sweep(2)
-                values.append(anchor.objective())
+                distillation.sweep(2)
+                values.append(distillation.objective())
             assert never_rises(values)
             assert values[-1] < values[0]
 
@@ -117,47 +120,47 @@ def test_no_sweep_raises_the_objective(kind, bits):
 @pytest.mark.parametrize("kind", ACROSS)
 def test_a_field_may_share_one_gain_and_no_sweep_raises_the_objective(kind):
     X = some_rows_unused(kind)
-    anchor = RowAnchor(X, teacher(X), 16, shared_gains=True, seed=0, n_threads=1)
-    values = [anchor.objective()]
+    distillation = RowDistillation(X, teacher(X), 16, shared_gains=True, seed=0, n_threads=1)
+    values = [distillation.objective()]
     for _ in range(6):
-        anchor.sweep(2)
-        values.append(anchor.objective())
+        distillation.sweep(2)
+        values.append(distillation.objective())
         for field in X.fields:
-            gains, occurs = anchor.gains[field.start : field.stop], X.occurring()[field.start : field.stop]
+            gains, occurs = distillation.gains[field.start : field.stop], X.occurring()[field.start : field.stop]
             assert (gains[~occurs] == 0).all()
             assert len(np.unique(gains[occurs])) <= 1
     assert never_rises(values)
     assert values[-1] < values[0]
     for field in X.fields:  # the gain is the best for these codes
         for factor in (0.9, 1.1):
-            ours = vectors(anchor)
-            ours[field.start : field.stop] *= factor
-            assert disagreement(X, teacher(X), ours, 0.3) >= anchor.disagreement()[0] * (1 - 1e-3)
+            V_codes = vectors(distillation)
+            V_codes[field.start : field.stop] *= factor
+            assert distance(X, teacher(X), V_codes, 0.3) >= distillation.distance()[0] * (1 - 1e-3)
 
 
 @pytest.mark.parametrize("strength", [0.1, 1.0, 10.0, 100.0])
 @pytest.mark.parametrize("kind", ACROSS)
-def test_no_sweep_with_the_data_raises_loss_anchor_and_ridge(kind, strength):
+def test_no_sweep_with_the_data_raises_loss_distance_and_ridge(kind, strength):
     for seed, bits in enumerate((8, 64, 128)):
         X = random_blocks(kind, n=50, seed=seed)
         rng = np.random.default_rng(seed)
         y, ridge = rng.normal(size=50) + 3, rng.uniform(0.1, 2, len(X.fields))
-        anchor = RowAnchor(X, teacher(X, seed=seed), bits, seed=seed, n_threads=1)
-        anchor.sweep(5)
+        distillation = RowDistillation(X, teacher(X, seed=seed), bits, seed=seed, n_threads=1)
+        distillation.sweep(5)
         trainer = make_trainer(X.design(), y, None, across=True)
         w, bias = np.zeros(X.n_features, X.dtype), 3.0
-        trainer.reset_codes(bias, w, anchor.codes, anchor.gains, 1)
+        trainer.reset_codes(bias, w, distillation.codes, distillation.gains, 1)
         penalty = np.repeat(ridge, [f.size for f in X.fields])
 
         def objective():
-            e = y - scores(X, bias, w.astype(float), vectors(anchor), cross=True)  # noqa: B023
-            return (e**2).sum() + strength * 50 * anchor.disagreement()[0] + (penalty * w**2).sum()  # noqa: B023
+            e = y - scores(X, bias, w.astype(float), vectors(distillation), cross=True)  # noqa: B023
+            return (e**2).sum() + strength * 50 * distillation.distance()[0] + (penalty * w**2).sum()  # noqa: B023
 
         values = [objective()]
         for _ in range(3):
             bias = trainer.sweep_weights(bias, w, ridge, True, 1)
             values.append(objective())
-            anchor.sweep_with_data(trainer, strength, 3)
+            distillation.sweep_with_data(trainer, strength, 3)
             values.append(objective())
         assert never_rises(values)
 
@@ -166,15 +169,17 @@ def test_no_sweep_with_the_data_raises_loss_anchor_and_ridge(kind, strength):
 def test_the_scales_predict_other_interactions_best(kind):
     """Also where those have rows of their own, as in a plain matrix."""
     X, rng, spread = random_blocks(kind, n=90), np.random.default_rng(0), 0.3
-    anchor = RowAnchor(X[:50], teacher(X), 16, seed=0, n_threads=1)
-    anchor.sweep(5)
+    distillation = RowDistillation(X[:50], teacher(X), 16, seed=0, n_threads=1)
+    distillation.sweep(5)
     unseen, residual = X[50:], rng.normal(size=40)
-    scales = anchor.fit_scales(unseen, residual, spread=spread)
+    scales = distillation.fit_scales(unseen, residual, spread=spread)
     sizes = [f.size for f in X.fields]
 
     def cost(scales):
-        said = scores(unseen, 0.0, np.zeros(X.n_features), vectors(anchor) * np.repeat(scales, sizes)[:, None], True)
-        return ((residual - said) ** 2).sum() + np.mean(residual**2) / spread**2 * ((scales - 1) ** 2).sum()
+        predicted = scores(
+            unseen, 0.0, np.zeros(X.n_features), vectors(distillation) * np.repeat(scales, sizes)[:, None], True
+        )
+        return ((residual - predicted) ** 2).sum() + np.mean(residual**2) / spread**2 * ((scales - 1) ** 2).sum()
 
     assert (scales >= 0).all()
     assert cost(scales) < cost(np.ones(len(sizes)))
@@ -284,14 +289,14 @@ def test_each_feature_of_a_field_lowers_it_and_keeps_the_errors_up_to_date(bits,
     x, weight, H, codes, gains, rng = field_problem(bits, seed)
     wanted = rng.normal(size=(len(x), bits)) / 3
 
-    def ours():
+    def code_vectors():
         return x.astype(float) @ (unpack_codes(codes) * gains[:, None])
 
     def value():
-        P = ours()
+        P = code_vectors()
         return (weight * (np.einsum("nk,kl,nl->n", P, H, P) - 2 * (P * wanted).sum(axis=1))).sum()
 
-    error = (wanted - ours() @ H).astype(np.float32)
+    error = (wanted - code_vectors() @ H).astype(np.float32)
     whole = codes.copy(), gains.copy(), error.copy()
     _core.anchor_field(*whole, H, weight, *columns(x), 3, False, 1)
     values = [value()]
@@ -300,7 +305,7 @@ def test_each_feature_of_a_field_lowers_it_and_keeps_the_errors_up_to_date(bits,
         _core.anchor_field(codes[one], gains[one], error, H, weight, *columns(x[:, one]), 3, False, 1)
         values.append(value())
         if j != 4:  # a column that is empty loses its gain, and is in no row's sum
-            np.testing.assert_allclose(error, wanted - ours() @ H, atol=1e-4)
+            np.testing.assert_allclose(error, wanted - code_vectors() @ H, atol=1e-4)
     assert all(after <= before + 1e-5 for before, after in itertools.pairwise(values))
     assert gains[4] == 0
     for got, alone in zip(whole, (codes, gains, error), strict=True):
@@ -312,13 +317,13 @@ def test_a_sweep_with_the_data_keeps_residuals_and_errors_and_ends_in_a_local_mi
     X, strength, bits = float64(random_blocks("bare", n=60)) if kind == "double" else random_blocks(kind, n=60), 2.0, 8
     rng = np.random.default_rng(1)
     y = rng.normal(size=60)
-    anchor = RowAnchor(X, teacher(X), bits, seed=0, n_threads=1)
-    anchor.sweep(5)
+    distillation = RowDistillation(X, teacher(X), bits, seed=0, n_threads=1)
+    distillation.sweep(5)
     trainer, w = make_trainer(X.design(), y, None, across=True), rng.normal(size=X.n_features).astype(X.dtype)
-    trainer.reset_codes(0.5, w, anchor.codes, anchor.gains, 1)
-    assert anchor.sweep_with_data(trainer, strength, 1000) > 0
+    trainer.reset_codes(0.5, w, distillation.codes, distillation.gains, 1)
+    assert distillation.sweep_with_data(trainer, strength, 1000) > 0
     kept, again = trainer, make_trainer(X.design(), y, None, across=True)
-    again.reset_codes(0.5, w, anchor.codes, anchor.gains, 1)
+    again.reset_codes(0.5, w, distillation.codes, distillation.gains, 1)
     assert kept.loss(1) == pytest.approx(again.loss(1), rel=1e-4)
     sweeps = [(t, w.copy()) for t in (kept, again)]
     biases = [t.sweep_weights(0.5, weights, np.ones(len(X.fields)), True, 1) for t, weights in sweeps]
@@ -326,13 +331,13 @@ def test_a_sweep_with_the_data_keeps_residuals_and_errors_and_ends_in_a_local_mi
     np.testing.assert_allclose(sweeps[0][1], sweeps[1][1], atol=1e-4)
 
     def objective(codes):
-        ours = unpack_codes(codes).astype(float) * anchor.gains[:, None]
-        e = y - scores(X, 0.5, w.astype(float), ours, cross=True)
-        return (e**2).sum() + strength * 60 * disagreement(X, teacher(X), ours, 0.3)
+        V_codes = unpack_codes(codes).astype(float) * distillation.gains[:, None]
+        e = y - scores(X, 0.5, w.astype(float), V_codes, cross=True)
+        return (e**2).sum() + strength * 60 * distance(X, teacher(X), V_codes, 0.3)
 
-    least, last = objective(anchor.codes), X.n_features - 1  # nothing was moved after the last feature
+    least, last = objective(distillation.codes), X.n_features - 1  # nothing was moved after the last feature
     for t in range(bits):
-        near = anchor.codes.copy()
+        near = distillation.codes.copy()
         near[last] ^= 1 << t
         assert least <= objective(near) + 1e-3
 
@@ -348,18 +353,18 @@ def test_codes_reproduce_a_teacher_made_of_codes(kind, bits):
     codes = pack_signs(rng.normal(size=(X.n_features, bits)))
     gains = rng.uniform(0.2, 1, X.n_features).astype(np.float32) * X.occurring()
     V = unpack_codes(codes) * gains[:, None]
-    make = FeatureAnchor if kind == "plain" else RowAnchor
-    anchor = make(X, V, bits, seed=0, n_threads=1)
+    make = FeatureDistillation if kind == "plain" else RowDistillation
+    distillation = make(X, V, bits, seed=0, n_threads=1)
     if kind == "plain":
-        anchor.codes[...], anchor.gains[...] = codes, gains
+        distillation.codes[...], distillation.gains[...] = codes, gains
     else:
-        place(anchor, codes, gains)
-    assert anchor.objective() < 1e-5
-    assert anchor.sweep(5) == 0
-    np.testing.assert_allclose(anchor.gains, gains, rtol=1e-2, atol=1e-4)
+        place(distillation, codes, gains)
+    assert distillation.objective() < 1e-5
+    assert distillation.sweep(5) == 0
+    np.testing.assert_allclose(distillation.gains, gains, rtol=1e-2, atol=1e-4)
     # Of a teacher in one direction the first codes are right.
     line = (rng.choice([-1, 1], X.n_features) * gains).astype(np.float32)
-    anchor = make(X, line[:, None], bits, seed=0, n_threads=1)
-    anchor.sweep(5)
-    assert anchor.objective() < 1e-5
-    np.testing.assert_allclose(vectors(anchor) @ vectors(anchor).T, np.outer(line, line), atol=2e-3)
+    distillation = make(X, line[:, None], bits, seed=0, n_threads=1)
+    distillation.sweep(5)
+    assert distillation.objective() < 1e-5
+    np.testing.assert_allclose(vectors(distillation) @ vectors(distillation).T, np.outer(line, line), atol=2e-3)

@@ -1,4 +1,4 @@
-"""DiscreteFM anchored to a teacher, end to end: what it predicts, from what it learns, and what it does not need."""
+"""Codes distilled from a teacher, end to end: what it predicts, from what it learns, and what it does not need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
+from bitfm import FM, BiasModel, Block, Blocks, DistilledFM
 from bitfm.core import unpack_codes
 from bitfm.datasets import make_bookshop
 from bitfm.evaluation import ndcg, split_per_user
@@ -21,7 +21,7 @@ TEACHER = FM(rank=4, solver="gibbs", n_iter=10, n_samples=4, n_chains=1)
 
 
 def quick(bits=16, **more):
-    return DiscreteFM(bits, teacher=clone(TEACHER), **more)
+    return DistilledFM(bits, teacher=clone(TEACHER), **more)
 
 
 def rmse(y, p):
@@ -89,7 +89,7 @@ def test_a_dense_matrix_of_real_features_will_do():
     y = X[:, 0] + 2 * X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=800)
     teacher = FM(rank=4, solver="gibbs", n_iter=40, n_samples=10).fit(X[:600], y[:600])
     linear = BiasModel().fit(X[:600], y[:600])
-    model = DiscreteFM(64, teacher=clone(teacher)).fit(X[:600], y[:600])
+    model = DistilledFM(64, teacher=clone(teacher)).fit(X[:600], y[:600])
     assert rmse(y[600:], model.predict(X[600:])) < 0.5 * rmse(y[600:], linear.predict(X[600:]))
 
 
@@ -105,9 +105,9 @@ def test_a_fitted_teacher_is_taken_as_it_is_and_not_kept(shop, solver):
     X, y = shop
     teacher = FM(rank=4, solver=solver, n_iter=10).fit(X, y)
     before, settings = bytes_of(teacher), teacher.get_params()
-    model = DiscreteFM(32, teacher=teacher).fit(X, y)
+    model = DistilledFM(32, teacher=teacher).fit(X, y)
     assert (bytes_of(teacher), teacher.get_params()) == (before, settings)
-    assert {item.stage for item in model.fit_log_} == {"anchor"}
+    assert {item.stage for item in model.fit_log_} == {"distillation"}
     arrays = [v for name, v in vars(model).items() if isinstance(v, np.ndarray)]
     assert len(arrays) == 3
     for array in arrays:
@@ -126,22 +126,22 @@ def test_a_fitted_teacher_is_taken_as_it_is_and_not_kept(shop, solver):
 def test_a_teacher_that_is_not_fitted_gives_the_settings(shop):
     X, y = shop
     teacher = FM(rank=3, solver="als", n_iter=7, tol=0, n_jobs=1, random_state=5)
-    model = DiscreteFM(16, teacher=teacher).fit(X, y)
+    model = DistilledFM(16, teacher=teacher).fit(X, y)
     assert not hasattr(teacher, "weights_")
     for stage in ("trial", "teacher"):
         assert [item.total for item in model.fit_log_ if item.stage == stage] == [7] * 7
-    own = DiscreteFM(16).fit(X, y)
+    own = DistilledFM(16).fit(X, y)
     for stage, total in (("trial", 40), ("trial-als", 15), ("teacher", 40), ("teacher-als", 15)):
         assert [(item.number, item.total) for item in own.fit_log_ if item.stage == stage] == [
             (number, total) for number in range(1, total + 1)
         ]
     without = quick(validation_fraction=0).fit(X, y)
-    assert {item.stage for item in without.fit_log_} == {"teacher", "anchor"}
+    assert {item.stage for item in without.fit_log_} == {"teacher", "distillation"}
 
 
 def test_more_bits_say_more_exactly_what_the_teacher_says(bookshop, taught):
     X, y, _, train = bookshop
-    errors = [DiscreteFM(b, teacher=taught).fit(X[train], y[train]).fit_log_[-1].objective for b in (8, 32, 128)]
+    errors = [DistilledFM(b, teacher=taught).fit(X[train], y[train]).fit_log_[-1].objective for b in (8, 32, 128)]
     assert errors[0] > 2 * errors[1] > 4 * errors[2] > 0
 
 
@@ -150,20 +150,20 @@ def test_more_bits_say_more_exactly_what_the_teacher_says(bookshop, taught):
     [
         ({"teacher": BiasModel()}, "teacher must be an FM"),
         ({"teacher": FM(rank=2, n_iter=1).fit(np.eye(3), [1, 2, 3])}, r"sizes \[3\].*\[30, 1, 20, 12\]"),
-        ({"anchor": -1}, "anchor must be 'auto', inf or a number"),
-        ({"anchor": 2.0, "pairs": "all"}, "anchor 2.0 needs interactions across blocks"),
+        ({"anchor_strength": -1}, "anchor_strength must be 'auto', inf or a number"),
+        ({"anchor_strength": 2.0, "pairs": "all"}, "anchor_strength 2.0 needs pairs across blocks"),
     ],
 )
 def test_what_cannot_be_is_a_clear_error(shop, params, told):
     with pytest.raises(ValueError, match=told):
-        DiscreteFM(8, **params).fit(*shop)
+        DistilledFM(8, **params).fit(*shop)
 
 
-def test_a_finite_anchor_needs_several_blocks():
+def test_a_finite_anchor_strength_needs_several_blocks():
     X = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(ValueError, match="across blocks"):
-        quick(anchor=1.0).fit(X, X[:, 0])
-    assert np.isfinite(quick(anchor=np.inf).fit(X, X[:, 0]).predict(X)).all()
+        quick(anchor_strength=1.0).fit(X, X[:, 0])
+    assert np.isfinite(quick(anchor_strength=np.inf).fit(X, X[:, 0]).predict(X)).all()
 
 
 # How good it is
@@ -179,19 +179,20 @@ def test_codes_are_as_good_as_their_teacher_and_better_than_none(bookshop, taugh
     bias, best = quality(BiasModel().fit(X[train], y[train])), quality(taught)
     assert best > bias + 0.005
     for bits in (8, 16, 32, 64):
-        reached = quality(DiscreteFM(bits, teacher=clone(taught)).fit(X[train], y[train]))
+        reached = quality(DistilledFM(bits, teacher=clone(taught)).fit(X[train], y[train]))
         assert reached >= bias
     assert reached >= 0.99 * best
 
 
-def test_the_anchor_may_be_weighed_against_the_data(bookshop, taught):
+def test_the_teacher_may_be_weighed_against_the_data(bookshop, taught):
     X, y, _, train = bookshop
     models = {
-        anchor: DiscreteFM(16, teacher=taught, anchor=anchor).fit(X[train], y[train]) for anchor in (0, 10, np.inf)
+        strength: DistilledFM(16, teacher=taught, anchor_strength=strength).fit(X[train], y[train])
+        for strength in (0, 10, np.inf)
     }
-    losses = {anchor: rmse(y[train], m.predict(X[train])) for anchor, m in models.items()}
+    losses = {strength: rmse(y[train], m.predict(X[train])) for strength, m in models.items()}
     assert losses[0] < losses[10] < losses[np.inf]  # the closer to the data, the less to the teacher
-    held_out = {anchor: rmse(y[~train], m.predict(X[~train])) for anchor, m in models.items()}
+    held_out = {strength: rmse(y[~train], m.predict(X[~train])) for strength, m in models.items()}
     assert held_out[np.inf] < held_out[0]
 
 
@@ -220,7 +221,7 @@ def test_gains_may_be_one_a_field(bookshop):
             values = model.gains_[field.start : field.stop]
             assert (len(np.unique(values[values > 0])) <= 1) == (gains == "field" or field.size == 1)
     assert scores["field"] < rmse(y[~train], BiasModel().fit(X[train], y[train]).predict(X[~train]))
-    with pytest.raises(ValueError, match=r"gains 'field' needs interactions across blocks"):
+    with pytest.raises(ValueError, match=r"gains 'field' needs pairs across blocks"):
         quick(32, gains="field").fit(X.to_csr(), y)
     with pytest.raises(ValueError, match=r"gains.*'word'"):
         quick(32, gains="word").fit(X, y)
@@ -232,7 +233,7 @@ def test_a_field_of_noise_does_little_harm(bookshop):
     book = X.blocks["book"]
     noise = sp.random(book.n_rows, 200, 0.05, random_state=rng, dtype=np.float32, format="csr")
     more = Blocks(reader=X.blocks["reader"], book=Block(book.rows, dict(book.tables) | {"noise": noise}))
-    model = DiscreteFM(32, teacher=FM(rank=8, solver="gibbs", n_iter=40, n_samples=15))
+    model = DistilledFM(32, teacher=FM(rank=8, solver="gibbs", n_iter=40, n_samples=15))
     without, with_noise = (rmse(y[~train], clone(model).fit(Z[train], y[train]).predict(Z[~train])) for Z in (X, more))
     assert with_noise < without + 0.01
 
@@ -242,7 +243,7 @@ def test_a_field_of_noise_does_little_harm(bookshop):
 
 def test_unknown_rows_score_by_what_is_known_of_them(bookshop, taught):
     X, y, _, train = bookshop
-    model = DiscreteFM(32, teacher=taught).fit(X[train], y[train])
+    model = DistilledFM(32, teacher=taught).fit(X[train], y[train])
     tables = {name: dict(block.tables) for name, block in X.blocks.items()}
     no_id = sp.csr_matrix((2, tables["reader"]["id"].n_columns))
     features = {name: t.to_csr()[:2] for name, t in tables["reader"].items() if name != "id"}
@@ -290,8 +291,8 @@ def test_fields_and_blocks_without_columns_are_no_trouble(shop, pairs):
     user, item = X.blocks["user"], X.blocks["item"]
     empty = {"none": np.zeros((20, 0), np.float32)}
     with_none = Blocks(user=user, item=Block(item.rows, dict(item.tables) | empty))
-    for anchor in ("auto", np.inf) + ((2.0,) if pairs == "across" else ()):
-        model = quick(pairs=pairs, anchor=anchor)
+    for strength in ("auto", np.inf) + ((2.0,) if pairs == "across" else ()):
+        model = quick(pairs=pairs, anchor_strength=strength)
         np.testing.assert_array_equal(model.fit(with_none, y).predict(with_none), model.fit(X, y).predict(X))
     nobody = Blocks(user=Block(np.zeros(len(y), int), {"none": np.zeros((1, 0))}), item=item)
     model = quick(pairs=pairs).fit(nobody, y)

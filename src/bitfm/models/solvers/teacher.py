@@ -1,4 +1,4 @@
-"""What the anchored objective takes from a real-valued machine."""
+"""The teacher of distilled codes: a real-valued factorization machine, or the mean of two."""
 
 from __future__ import annotations
 
@@ -11,67 +11,67 @@ import scipy.linalg
 
 from bitfm.core import single_blas_thread
 from bitfm.data.blocks import Blocks
-from bitfm.models._anchor import mean_squares
-from bitfm.models._gibbs import side_by_side
-from bitfm.models._parameters import Parameters
 from bitfm.models.base import Floats
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback
+from bitfm.models.solvers.gibbs import side_by_side
+from bitfm.models.solvers.parameters import FMParameters
+from bitfm.models.solvers.teacher_distance import mean_squares
 
-__all__ = ["Teaching", "default_teacher", "teacher_by_descent", "teaching_of"]
+__all__ = ["TeacherParameters", "default_teacher", "ridge_by_field", "teacher_by_descent", "teacher_parameters"]
 
 _RANK = 16
 _CHAINS, _TRIAL_CHAINS = 4, 2
 _DRAWS, _KEPT_SWEEPS = 16, 32  # draws of a chain, and the sweeps they are spread over
 _MOST_BYTES = 2**30  # of draws
-_WIDTH = 4  # numbers kept a factor of the teacher
+_WIDTH = 4  # numbers kept per factor of the teacher
 _EXAMPLES = 4096
-# Of the machine by coordinate descent, for targets of variance 1; the first λ is for a side's largest field.
+# Of the teacher by coordinate descent, for targets of variance 1; the first λ is for a side's largest field.
 _RIDGE, _WEIGHT_RIDGE, _SWEEPS = 30.0, 10.0, 15
 
 
-class Teaching(NamedTuple):
-    """What a teacher says: of pairs by vectors, of features by weights; and the λ of the weights of each field."""
+class TeacherParameters(NamedTuple):
+    """A teacher's factors, weights and bias, and the λ of the weights of each field."""
 
     factors: npt.NDArray[np.float32]
     weights: Floats
     bias: float
     ridge: npt.NDArray[np.float64]
 
-    def averaged_with(self, other: Parameters) -> Teaching:
-        """Return the mean of what this teacher and another say; λ stays."""
+    def averaged_with(self, other: FMParameters) -> TeacherParameters:
+        """Return a teacher whose scores are the mean of this one's and another's; λ stays."""
         factors = np.concatenate([self.factors, other.factors.astype(np.float32)], axis=1) * np.float32(np.sqrt(0.5))
-        return Teaching(factors, (self.weights + other.weights) / 2, (self.bias + other.bias) / 2, self.ridge)
+        return TeacherParameters(factors, (self.weights + other.weights) / 2, (self.bias + other.bias) / 2, self.ridge)
 
 
-def teaching_of(teacher: FM, blocks: Blocks, y: Floats, *, cross: bool, seed: int) -> Teaching:
-    """Return what a machine that was fitted to these data says."""
+def teacher_parameters(teacher: FM, blocks: Blocks, y: Floats, *, cross: bool, seed: int) -> TeacherParameters:
+    """Return the parameters of a model that was fitted to these data."""
     factors = _factors_of(teacher, blocks, cross=cross, seed=seed)
-    return Teaching(factors, teacher.weights_, teacher.bias_, _weight_ridge(teacher, blocks, y))
+    return TeacherParameters(factors, teacher.weights_, teacher.bias_, _weight_ridge(teacher, blocks, y))
 
 
 def teacher_by_descent(
     blocks: Blocks, y: Floats, *, cross: bool, seed: int, n_threads: int, callback: Callback
-) -> Parameters:
-    """Fit a machine by coordinate descent.
+) -> FMParameters:
+    """Fit a teacher by coordinate descent.
 
-    It errs in other ways than draws from a posterior do, and the mean of both is better than either.
+    Its errors differ from those of draws from a posterior, and the mean of both is better than either.
     """
     middle, unit = float(np.mean(y)), float(np.std(y)) or 1.0
-    machine = FM(
+    model = FM(
         _RANK,
         n_iter=_SWEEPS,
         tol=0,
-        regularization=_ridge_by_field(blocks),
+        regularization=ridge_by_field(blocks),
         linear_regularization=_WEIGHT_RIDGE,
         pairs="across" if cross else "all",
         random_state=seed,
         n_jobs=n_threads,
     ).fit(blocks, (y - middle) / unit, callback=callback)
-    return Parameters(machine.bias_, machine.weights_, machine.factors_).scaled(unit, -middle / unit)
+    return FMParameters(model.bias_, model.weights_, model.factors_).scaled(unit, -middle / unit)
 
 
-def _ridge_by_field(blocks: Blocks) -> dict[str, float]:
+def ridge_by_field(blocks: Blocks) -> dict[str, float]:
     """Return λ of the factors: more where ratings meet in fewer than half the columns of a side's largest field.
 
     Such columns could take on any length with the λ for many, and spare the other side the penalty.
@@ -88,7 +88,7 @@ def _ridge_by_field(blocks: Blocks) -> dict[str, float]:
 
 
 def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
-    """Return the Bayesian machine that teaches unless another is given, with fewer draws where they would be large.
+    """Return the default teacher, by Gibbs sampling, with fewer draws where they would be large.
 
     For a trial half the chains do: they show as well how far to trust each field.
     """
@@ -100,10 +100,10 @@ def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
 
 
 def _factors_of(teacher: FM, blocks: Blocks, *, cross: bool, seed: int) -> npt.NDArray[np.float32]:
-    """Return vectors whose inner products are what the teacher says of pairs: with draws, about their mean.
+    """Return vectors whose inner products are the teacher's pair terms: with draws, about their mean.
 
     The draws side by side have that mean as their inner product. Nearly all of it lies in few directions, about as many
-    as a draw has factors; what the others say differs from draw to draw. Four times as many are kept.
+    as a draw has factors; the others differ from draw to draw. Four times as many are kept.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # codes cannot be fitted to such numbers, and their fit says so
         if not hasattr(teacher, "samples_"):

@@ -8,11 +8,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+__all__ = ["FMParameters"]
+
 Floats = npt.NDArray[Any]
 
 
 @dataclass
-class Parameters:
+class FMParameters:
     """Bias, weights and factors (features × rank)."""
 
     bias: float
@@ -25,14 +27,15 @@ class Parameters:
         factors = rng.standard_normal((n_features, rank), dtype.type) * dtype.type(scale)
         return cls(0.0, np.zeros(n_features, dtype), factors)
 
-    def copy(self) -> Parameters:
+    def copy(self) -> FMParameters:
         """Return parameters of their own."""
-        return Parameters(self.bias, self.weights.copy(), self.factors.copy())
+        return FMParameters(self.bias, self.weights.copy(), self.factors.copy())
 
-    def scaled(self, unit: float, shift: float) -> Parameters:
+    def scaled(self, unit: float, shift: float) -> FMParameters:
         """Return the parameters for scores (score − shift) · unit."""
         root = self.factors.dtype.type(np.sqrt(unit))
-        return Parameters((self.bias - shift) * unit, self.weights * self.weights.dtype.type(unit), self.factors * root)
+        weights = self.weights * self.weights.dtype.type(unit)
+        return FMParameters((self.bias - shift) * unit, weights, self.factors * root)
 
     def penalty(self, ridge_w: npt.NDArray[np.float64], ridge_v: npt.NDArray[np.float64]) -> float:
         """Return Σ λ w² + Σ λ |v|²."""

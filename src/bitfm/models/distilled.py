@@ -1,0 +1,182 @@
+"""Codes distilled from a real-valued teacher."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Self
+
+from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.data.one_hot import split_one_hot
+from bitfm.models.codes import CodeModel, in_single_precision
+from bitfm.models.fm import FM
+from bitfm.models.progress import Callback, Progress
+from bitfm.models.solvers.distillation import DistillationFit, DistillationSettings
+from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
+
+__all__ = ["DistilledFM"]
+
+
+class DistilledFM(CodeModel):
+    """Factorization machine with binary codes distilled from a real-valued teacher.
+
+    ŷ = w0 + Σ w x + Σ_{i<j} g_i g_j ⟨b_i, b_j⟩ x_i x_j, with a code b ∈ {±1}^bits and a gain g for every feature. They
+    reproduce the teacher's scores of all pairs of rows, observed or not, and are about as accurate as the teacher.
+
+    Parameters
+    ----------
+    bits : int, default 64
+        Length of the codes: a multiple of 8 from 8 to 512.
+    teacher : FM, optional
+        A fitted `FM` on the same features is taken as it is; one that is not fitted gives the settings. By default two
+        are fitted, ``FM(rank=16, solver="gibbs")`` and one by coordinate descent, and their scores are averaged. The
+        fitted model keeps none.
+    anchor_strength : float or "auto", default "auto"
+        λ: the weight of the distance to the teacher's scores of all pairs against the error on the data. ``inf`` is
+        pure distillation, 0 the data alone. ``"auto"`` chooses on the validation part.
+    gains : {"feature", "field"}, default "feature"
+        A gain for every feature, or one for all features of a field. A feature that never occurs has none.
+    validation_fraction : float, default 0.1
+        Without a fitted teacher: the share of the interactions that is held out, in a first run, to choose λ and how
+        much each field's gains count: more, less, or nothing where codes do not help. Then all are used. 0 does
+        without, in less time.
+    max_iter : int, default 20
+        Iterations over the codes at most.
+    inner_iter : int, default 5
+        Passes of discrete coordinate descent over a feature's bits at most.
+    pairs : {"auto", "all", "across"}, default "auto"
+        ``"all"`` pairs of features, or only those from different blocks, ``"across"``. By default across if X has
+        several blocks, else all.
+    random_state : int, RandomState or None, default 0
+    n_jobs : int, default -1
+        Threads; -1 is all. The result does not depend on it.
+    verbose : int, default 0
+        Print one line per iteration.
+
+    Attributes
+    ----------
+    codes_ : array of uint8, features × bits / 8
+        Bit t is bit t % 8 of byte t // 8; 1 is +1.
+    gains_ : array of float32, one per feature
+    weights_ : array, one per feature
+        Of float32, unless that cannot hold them.
+    bias_ : float
+    pairs_ : {"all", "across"}
+        Which pairs the model has.
+    fit_log_ : list of Iteration
+    fields_ : tuple of FieldSpan
+    n_features_in_ : int
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from bitfm import DistilledFM
+    >>> from bitfm.datasets import make_bookshop
+    >>> shop = make_bookshop(200, 100, 4000)
+    >>> X, y = shop.blocks(), shop.ratings["rating"]
+    >>> model = DistilledFM(bits=32).fit(X, y)
+    >>> model.codes_.shape == (X.n_features, 4)
+    True
+    >>> model.predict(X[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        bits: int = 64,
+        *,
+        teacher: FM | None = None,
+        anchor_strength: float | str = "auto",
+        gains: str = "feature",
+        validation_fraction: float = 0.1,
+        max_iter: int = 20,
+        inner_iter: int = 5,
+        pairs: str = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ) -> None:
+        self.bits = bits
+        self.teacher = teacher
+        self.anchor_strength = anchor_strength
+        self.gains = gains
+        self.validation_fraction = validation_fraction
+        self.max_iter = max_iter
+        self.inner_iter = inner_iter
+        self.pairs = pairs
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
+        """Fit the teacher unless it is fitted, then codes, gains, weights and bias.
+
+        Parameters
+        ----------
+        X : Blocks, sparse matrix or dense array
+        y : targets, one per interaction
+        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
+        callback : called with an `Iteration` after each iteration; returning True stops the fit
+        """
+        with self._all_or_nothing():
+            for name in ("pairs_", "_saved_index"):  # of a fit to other blocks
+                self.__dict__.pop(name, None)
+            blocks, y, _ = self._training_data(X, y, None, fields)
+            pairs = check_choice("pairs", self.pairs, ("auto", "all", "across"))
+            self.pairs_ = pairs if pairs != "auto" else "across" if len(blocks.blocks) > 1 else "all"
+            settings = self._settings()
+            if self.pairs_ == "all":
+                blocks = split_one_hot(blocks)
+                settings = replace(settings, cross=_is_bare_ids(blocks))  # which have no other pairs
+            progress = Progress(self.verbose, callback)
+            self.codes_, self.gains_, weights, self.bias_ = DistillationFit(blocks, y, settings, progress).run()
+            self.weights_ = in_single_precision(weights)
+            self.fit_log_ = progress.history
+            self.n_iter_ = len(self.fit_log_)
+        return self
+
+    def _settings(self) -> DistillationSettings:
+        if not isinstance(self.teacher, FM | None):
+            raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
+        if self.teacher is not None and self.teacher.loss != "squared":
+            raise ValueError(f"teacher has loss {self.teacher.loss!r}, but codes are distilled from 'squared' only.")
+        if not check_real("validation_fraction", self.validation_fraction) < 1:
+            raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
+        strength = _check_strength(self.anchor_strength)
+        if strength not in (None, float("inf")) and self.pairs_ == "all":
+            raise ValueError(
+                f"anchor_strength {strength!r} needs pairs across blocks; give Blocks, or leave it 'auto'."
+            )
+        shared = check_choice("gains", self.gains, ("feature", "field")) == "field"
+        if shared and self.pairs_ == "all":
+            raise ValueError("gains 'field' needs pairs across blocks; give Blocks, or leave it 'feature'.")
+        if self.teacher is not None and hasattr(self.teacher, "weights_"):
+            self.teacher._check_same_features(self)
+        return DistillationSettings(
+            bits=check_bits(self.bits),
+            teacher=self.teacher,
+            anchor_strength=strength,
+            shared_gains=shared,
+            validation_fraction=float(self.validation_fraction),
+            max_iter=check_integer("max_iter", self.max_iter, 0),
+            inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
+            cross=self.pairs_ == "across",
+            seed=self._seed(),
+            threads=thread_count(self.n_jobs),
+        )
+
+
+def _is_bare_ids(blocks: Blocks) -> bool:
+    """Whether there are several blocks, each of which is nothing but ids."""
+    tables = [list(block.tables.values()) for block in blocks.blocks.values()]
+    return len(tables) > 1 and all(len(of) == 1 and of[0].identity for of in tables)
+
+
+def _check_strength(value: Any) -> float | None:
+    """Return λ, or None if it is to be chosen."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    strength = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
+    if not 0 <= strength <= 1e12 and strength != float("inf"):
+        raise ValueError(f"anchor_strength must be 'auto', inf or a number from 0 to 1e12, got {value!r}.")
+    return strength

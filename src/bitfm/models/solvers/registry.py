@@ -1,0 +1,162 @@
+"""The solvers of `bitfm.FM` by name: a new one is a new file that calls `register_solver`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.core import predict_reals
+from bitfm.data.blocks import Blocks
+from bitfm.models.base import Floats, counted
+from bitfm.models.losses import Loss
+from bitfm.models.progress import Progress
+from bitfm.models.solvers.parameters import FMParameters
+
+if TYPE_CHECKING:
+    from bitfm.models.solvers.gibbs import Samples
+
+__all__ = ["SOLVERS", "Examples", "FMProblem", "FMSettings", "Solution", "Solver", "register_solver"]
+
+
+@dataclass(frozen=True)
+class FMSettings:
+    """FM's parameters, checked; what a solver has no use for it ignores."""
+
+    rank: int
+    loss: Loss
+    n_iter: int
+    ridge_v: npt.NDArray[np.float64]  # λ of the factors, per field
+    ridge_w: npt.NDArray[np.float64]  # λ of the weights
+    init_scale: float
+    learning_rate: float
+    tol: float
+    patience: int
+    n_samples: int
+    thin: int
+    n_chains: int
+    across: bool  # pairs of features from different blocks only
+    threads: int
+
+
+class Examples(NamedTuple):
+    """Interactions, their targets and weights."""
+
+    blocks: Blocks
+    y: Floats
+    weight: Floats | None
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> Examples:
+        """Return some of the interactions."""
+        return Examples(self.blocks[mask], self.y[mask], None if self.weight is None else self.weight[mask])
+
+
+class Solution(NamedTuple):
+    """What a solver found: parameters, and draws from their posterior if `predict` is to average over these."""
+
+    parameters: FMParameters
+    samples: Samples | None = None
+
+
+@dataclass
+class FMProblem:
+    """What a solver of `FM` is given.
+
+    Attributes
+    ----------
+    train : Examples
+    held_out : Examples or None
+        With early stopping: what to validate on, with `rmse`.
+    settings : FMSettings
+    bias : float
+        To start from: the best constant score.
+    previous : Solution or None
+        The solution of an earlier fit, to continue from.
+    rng : numpy Generator
+    progress : Progress
+        Call its ``report`` after every iteration, and stop if that returns True.
+    """
+
+    train: Examples
+    held_out: Examples | None
+    settings: FMSettings
+    bias: float
+    previous: Solution | None
+    rng: np.random.Generator
+    progress: Progress
+
+    def start(self, rng: np.random.Generator | None = None) -> FMParameters:
+        """Return parameters to start from: those of the previous solution, or small random factors and a bias."""
+        if self.previous is not None:
+            return self.previous.parameters.copy()
+        s, blocks = self.settings, self.train.blocks
+        start = FMParameters.start(blocks.n_features, s.rank, blocks.dtype, s.init_scale, rng or self.rng)
+        start.bias = self.bias
+        return start
+
+    def penalty(self, parameters: FMParameters) -> float:
+        """Return Σ λ w² + Σ λ |v|²."""
+        sizes = [field.size for field in self.train.blocks.fields]
+        return parameters.penalty(np.repeat(self.settings.ridge_w, sizes), np.repeat(self.settings.ridge_v, sizes))
+
+    def rmse(self, parameters: FMParameters) -> float:
+        """Return the error on what is held out, or NaN without it."""
+        if self.held_out is None:
+            return float("nan")
+        s, (blocks, y, weight) = self.settings, self.held_out
+        now = parameters
+        scores = predict_reals(blocks.design(), now.bias, now.weights, now.factors, s.across, s.threads)
+        return float(np.sqrt(np.average((y - s.loss.inverse_link(scores)) ** 2, weights=counted(weight))))
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A way to fit an `FM`.
+
+    Attributes
+    ----------
+    fit : callable
+        Takes an `FMProblem` and returns a `Solution`.
+    regularization, linear_regularization : float
+        λ of factors and weights where the user gives none.
+    n_iter : int
+        Iterations at most where the user says nothing.
+    incremental : bool
+        Whether it can stop early, and continue with a part of the data (`FM.partial_fit`).
+    any_loss : bool
+        Whether it fits any loss of `bitfm.models.losses`, and not squared error only.
+    """
+
+    fit: Callable[[FMProblem], Solution]
+    regularization: float
+    linear_regularization: float
+    n_iter: int
+    incremental: bool = True
+    any_loss: bool = False
+
+
+SOLVERS: dict[str, Solver] = {}
+
+
+def register_solver(name: str, solver: Solver) -> None:
+    """Let ``FM(solver=name)`` fit by this solver.
+
+    Examples
+    --------
+    >>> from bitfm import FM
+    >>> from bitfm.datasets import make_bookshop
+    >>> from bitfm.models.solvers import Solution, Solver, register_solver
+    >>> def only_the_mean(problem):
+    ...     return Solution(problem.start())
+    >>> register_solver("mean", Solver(only_the_mean, regularization=0.0, linear_regularization=0.0, n_iter=1))
+    >>> shop = make_bookshop(20, 10, 100)
+    >>> model = FM(solver="mean", init_scale=0).fit(shop.blocks(), shop.ratings["rating"])
+    >>> bool(model.bias_ == shop.ratings["rating"].mean())
+    True
+    """
+    if SOLVERS.get(name, solver) is not solver:
+        raise ValueError(f"solver {name!r} is registered already; choose another name.")
+    SOLVERS[name] = solver

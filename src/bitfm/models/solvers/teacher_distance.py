@@ -1,0 +1,343 @@
+"""The distance of codes to a teacher over all pairs of rows, observed or not, and coordinate descent on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.optimize
+
+from bitfm.core import anchor_field, anchor_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
+from bitfm.data.blocks import Blocks
+from bitfm.data.feature_table import FeatureTable
+
+__all__ = ["FeatureDistillation", "RowDistillation", "mean_squares"]
+
+_FIELD_WEIGHT = 0.3  # μ, below
+_SCALE_ROUNDS = 10
+
+Matrix = npt.NDArray[np.float32]
+
+
+@dataclass
+class _Field:
+    """A field of a block, and the vectors of the block's rows in this field alone."""
+
+    number: int
+    table: FeatureTable
+    columns: tuple[Any, Any, Any]  # starts, rows and values of the columns, or three times None for an identity
+    features: slice
+    teacher_vectors: Matrix  # p = Σ x v
+    code_vectors: Matrix  # P = Σ x g b
+
+
+class _Moments(NamedTuple):
+    """What the other blocks need to know of a block's rows: per row, or summed over the fields of each."""
+
+    code_gram: Matrix  # H = Σ π P Pᵀ
+    cross: Matrix  # C = Σ π P pᵀ
+
+
+class _BlockRows:
+    """The rows of a block, weighted by the share of the interactions that use them."""
+
+    def __init__(self, weights: Matrix, fields: list[_Field]) -> None:
+        self.weights, self.fields = weights, fields
+        self.teacher_vectors = _total([f.teacher_vectors for f in fields])
+        self._moments: tuple[_Moments, _Moments] | None = None
+        self._teacher_grams: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+
+    @property
+    def code_vectors(self) -> Matrix:
+        """P of the rows, all fields together."""
+        return _total([f.code_vectors for f in self.fields])
+
+    def moments(self) -> tuple[_Moments, _Moments]:
+        """Return the moments per row and per field."""
+        if self._moments is None:
+            per_row = self._of(self.code_vectors, self.teacher_vectors)
+            parts = [per_row]
+            if len(self.fields) > 1:
+                parts = [self._of(f.code_vectors, f.teacher_vectors) for f in self.fields]
+            per_field = _Moments(_total([m.code_gram for m in parts]), _total([m.cross for m in parts]))
+            self._moments = per_row, per_field
+        return self._moments
+
+    def teacher_grams(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return Σ π p pᵀ per row and per field."""
+        if self._teacher_grams is None:
+            parts = [f.teacher_vectors for f in self.fields] if len(self.fields) > 1 else []
+            per_row, *per_field = (_moment(p, p, self.weights) for p in (self.teacher_vectors, *parts))
+            self._teacher_grams = per_row, sum(per_field, start=np.zeros_like(per_row)) if per_field else per_row
+        return self._teacher_grams
+
+    def invalidate(self) -> None:
+        """Forget the moments: codes have changed."""
+        self._moments = None
+
+    def _of(self, code_vectors: Matrix, teacher_vectors: Matrix) -> _Moments:
+        weighted = (self.weights[:, None] * code_vectors).T
+        cross = np.asarray(weighted @ teacher_vectors, np.float32)
+        return _Moments(np.asarray(weighted @ code_vectors, np.float32), cross)
+
+
+class RowDistillation:
+    """Distillation row by row: coordinate descent over codes and gains on the distance to the teacher,
+
+        Ω = (1 − μ) Σ_{A<B} Σ_{u,i} π_u π_i (⟨p_u, q_i⟩ − ⟨P_u, Q_i⟩)²  +  μ (the same for every pair of fields)
+
+    over the rows u, i of two blocks A, B. p and q are sums of the teacher's factors over a row's features,
+    P and Q those of gain × code; π is the share of the interactions that use the row. The first part lets one feature
+    make up for what another's code lacks: an id corrects its history. The second keeps every field right on its own,
+    for rows that lack the others.
+
+    Nothing runs over pairs. Seen from a block's row, the others are H = Σ π Q Qᵀ and C = Σ π Q qᵀ.
+
+    Every feature has a gain of its own, or shares one with all of its field (`shared_gains`).
+    """  # noqa: D400
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        factors: Matrix,
+        bits: int,
+        *,
+        field_weight: float = _FIELD_WEIGHT,
+        shared_gains: bool = False,
+        seed: int,
+        n_threads: int,
+    ) -> None:
+        self._threads, self._field_weight, self._shared = n_threads, field_weight, shared_gains
+        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
+        if shared_gains:
+            for field in blocks.fields:
+                _share_gain(self.gains[field.start : field.stop])
+        self._blocks: list[_BlockRows] = []
+        first = number = 0
+        for block in blocks.blocks.values():
+            share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
+            fields = []
+            for table in block.tables.values():
+                part = slice(first, first + table.n_columns)
+                vectors = table.sums(factors[part]), self._code_vectors(table, part)
+                fields.append(_Field(number, table, _columns(table), part, *vectors))
+                first, number = part.stop, number + 1
+            self._blocks.append(_BlockRows(share.astype(np.float32), fields))
+
+    def sweep(self, passes: int) -> int:
+        """Give every feature its best code and gain in turn; return the number of flips."""
+
+        def update(rows: _BlockRows, field: _Field, error: Matrix, hessian: Matrix) -> int:
+            codes, gains = self.codes[field.features], self.gains[field.features]
+            flips = anchor_field(
+                codes, gains, error, hessian, rows.weights, *field.columns, passes, self._shared, self._threads
+            )
+            if self._shared:
+                vectors = self._code_vectors(field.table, field.features)
+                along, curve = (
+                    float(rows.weights @ np.einsum("uk,uk->u", vectors, x)) for x in (error, vectors @ hessian)
+                )
+                if curve > 0:
+                    gains *= np.float32(max(1 + along / curve, 0))
+            return flips
+
+        return self._each_field(update)
+
+    def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
+        """Give every feature its best code for the trainer's loss + strength · N · Ω, the gains being what they are."""
+
+        def update(_: _BlockRows, field: _Field, error: Matrix, hessian: Matrix) -> int:
+            flips = trainer.sweep_anchored(
+                field.number, self.codes, self.gains, error, hessian, strength, passes, self._threads
+            )
+            return int(flips)
+
+        return self._each_field(update)
+
+    def _each_field(self, update: Callable[[_BlockRows, _Field, Matrix, Matrix], int]) -> int:
+        """Call update(rows, field, error, hessian) for one field after another; return the sum of the flips."""
+        flips, μ = 0, self._field_weight
+        with single_blas_thread():
+            for rows in self._blocks:
+                per_row, per_field = self._moments_of_others(rows)
+                hessian = np.asarray((1 - μ) * per_row.code_gram + μ * per_field.code_gram, np.float32)
+                target = rows.teacher_vectors @ per_row.cross.T
+                for field in rows.fields:
+                    error = (1 - μ) * (target - rows.code_vectors @ per_row.code_gram)
+                    error += μ * (field.teacher_vectors @ per_field.cross.T - field.code_vectors @ per_field.code_gram)
+                    flips += update(rows, field, np.asarray(error, np.float32), hessian)
+                    field.code_vectors = self._code_vectors(field.table, field.features)
+                rows.invalidate()
+        return flips
+
+    def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
+        """Return by how much each field's gains are to be scaled to predict these residuals best.
+
+        The scales are expected to lie within `spread` of 1, so a field that hardly counts keeps about 1.
+        """
+        pairs, owner = self._pairs_of_fields(blocks)
+        scales = np.ones(len(owner))
+        prior = float(np.mean(residual**2)) / spread**2
+        for _ in range(_SCALE_ROUNDS if prior > 0 else 0):  # without residuals there is nothing to predict
+            for b in range(len(self._blocks)):
+                own, others = owner == b, np.where(owner == b, 0, scales)
+                slope = np.einsum("nfg,g->nf", pairs, others)  # of the score, by a field's scale
+                z, fixed = slope[:, own], np.einsum("nf,f->n", slope, others) / 2
+                gram = np.einsum("nf,ng->fg", z, z) + prior * np.eye(z.shape[1])
+                rhs = np.einsum("nf,n->f", z, residual - fixed) + prior
+                scales[own] = _solve_nonnegative(gram, rhs)
+        return scales
+
+    def _pairs_of_fields(self, blocks: Blocks) -> tuple[Matrix, npt.NDArray[np.intp]]:
+        """Return what each two fields of different blocks add to the scores, interactions × fields²; and the blocks.
+
+        The blocks may have other rows than those the codes were fitted to.
+        """
+        fields = [
+            (b, block.rows, self._code_vectors(table, field.features))
+            for b, (fitted, block) in enumerate(zip(self._blocks, blocks.blocks.values(), strict=True))
+            for field, table in zip(fitted.fields, block.tables.values(), strict=True)
+        ]
+        pairs = np.zeros((len(blocks), len(fields), len(fields)), np.float32)
+        for f, (a, rows, vectors) in enumerate(fields):
+            for g, (b, other_rows, others) in enumerate(fields[:f]):
+                if a != b:
+                    pairs[:, f, g] = pairs[:, g, f] = np.einsum("nk,nk->n", vectors[rows], others[other_rows])
+        return pairs, np.array([b for b, _, _ in fields])
+
+    def objective(self) -> float:
+        """Return Ω as a share of its value without codes."""
+        value, reference = self.distance()
+        return value / (reference or 1.0)
+
+    def distance(self) -> tuple[float, float]:
+        """Return Ω, and its value without codes."""
+        value = reference = 0.0
+        with single_blas_thread():
+            for b, left in enumerate(self._blocks):
+                for right in self._blocks[:b]:
+                    shares = (1 - self._field_weight, self._field_weight)
+                    grams = zip(left.teacher_grams(), right.teacher_grams(), strict=True)
+                    moments = zip(left.moments(), right.moments(), strict=True)
+                    for share, gram, (m, n) in zip(shares, grams, moments, strict=True):
+                        teacher_energy = float(np.sum(gram[0] * gram[1]))
+                        cross_term = float(np.sum(m.cross * n.cross, dtype=np.float64))
+                        code_energy = float(np.sum(m.code_gram * n.code_gram, dtype=np.float64))
+                        value += share * (teacher_energy - 2 * cross_term + code_energy)
+                        reference += share * teacher_energy
+        return value, reference
+
+    def _moments_of_others(self, rows: _BlockRows) -> tuple[_Moments, _Moments]:
+        """Return the moments of the other blocks' rows, per row and per field."""
+        others = [other.moments() for other in self._blocks if other is not rows]
+        per_row, per_field = (
+            _Moments(_total([m[i].code_gram for m in others]), _total([m[i].cross for m in others])) for i in (0, 1)
+        )
+        return per_row, per_field
+
+    def _code_vectors(self, table: FeatureTable, part: slice) -> Matrix:
+        return table.sums(unpack_codes(self.codes[part]) * self.gains[part, None])
+
+
+class FeatureDistillation:
+    """Distillation feature by feature, for rows that are not divided into blocks: coordinate descent on
+
+        Ω = Σ_{i≠j} π_i π_j (⟨v_i, v_j⟩ − g_i g_j ⟨b_i, b_j⟩)²
+
+    over all pairs of features, π being the mean square of a feature.
+    """  # noqa: D400
+
+    def __init__(self, blocks: Blocks, factors: Matrix, bits: int, *, seed: int, n_threads: int) -> None:
+        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
+        pad = -factors.shape[1] % 8
+        self._factors = np.pad(factors, ((0, 0), (0, pad))) if pad else factors
+        self._weights = mean_squares(blocks).astype(np.float32)
+        self._fields, self._threads = len(blocks.fields), n_threads
+
+    def sweep(self, passes: int) -> int:
+        """Give every feature its best code and gain in turn; return the number of flips."""
+        return anchor_pairs(self.codes, self.gains, self._factors, self._weights, passes)
+
+    def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
+        """Return by how much the gains are to be scaled, all alike, to predict these residuals best."""
+        zeros = np.zeros(len(self.codes), blocks.dtype)
+        design = blocks.design()
+        pairs = predict_codes(design, 0.0, zeros, self.codes, self.gains, False, self._threads)
+        prior = float(np.mean(residual**2)) / spread**2
+        total = float(np.sum(pairs * pairs)) + prior
+        strength = (float(np.sum(pairs * residual)) + prior) / total if total > 0 else 1.0
+        return np.full(self._fields, np.sqrt(max(strength, 0.0)))
+
+    def objective(self) -> float:
+        """Return Ω as a share of its value without codes."""
+        teacher, codes = self._factors, unpack_codes(self.codes) * self.gains[:, None]
+        with single_blas_thread():
+            teacher_energy = _pairs(teacher, teacher, self._weights)
+            cross_term, code_energy = _pairs(teacher, codes, self._weights), _pairs(codes, codes, self._weights)
+        return (teacher_energy - 2 * cross_term + code_energy) / (teacher_energy or 1.0)
+
+
+def _initial_codes(
+    blocks: Blocks, factors: Matrix, bits: int, seed: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+    """Return the signs of random projections of the teacher's vectors, and gains of the same length.
+
+    Features that never occur have gain 0.
+    """
+    with single_blas_thread():
+        projection = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
+        codes = pack_signs(factors @ projection)
+    return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
+
+
+def _share_gain(gains: npt.NDArray[np.float32]) -> None:
+    """Give all gains that are not 0 their quadratic mean."""
+    some = gains > 0
+    if some.any():
+        gains[some] = np.sqrt(np.mean(np.square(gains[some], dtype=np.float64)))
+
+
+def mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
+    """Return the mean of x² of every feature over the interactions."""
+    parts = []
+    for block in blocks.blocks.values():
+        share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
+        parts += [
+            share if table.identity else np.asarray(table.to_csr().power(2).T @ share)
+            for table in block.tables.values()
+        ]
+    return np.concatenate(parts)
+
+
+def _pairs(a: Any, b: Any, weight: Matrix) -> float:
+    """Return Σ_{i≠j} π_i π_j ⟨a_i, a_j⟩ ⟨b_i, b_j⟩."""
+    moment = _moment(a, b, weight)
+    own = np.square(weight, dtype=np.float64) * np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b)
+    return float(np.sum(moment * moment) - np.sum(own))
+
+
+def _solve_nonnegative(gram: npt.NDArray[np.float64], rhs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Minimise s'Gs − 2 r's over s ≥ 0: with G = LLᵀ, that is |Lᵀs − L⁻¹r|²."""
+    factor = np.linalg.cholesky(gram)
+    solution, _ = scipy.optimize.nnls(factor.T, scipy.linalg.solve_triangular(factor, rhs, lower=True))
+    return np.asarray(solution)
+
+
+def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:
+    if table.identity:
+        return None, None, None
+    indptr, rows, values = table.transpose().arrays()
+    return indptr, rows, values.astype(np.float32)
+
+
+def _moment(a: Matrix, b: Matrix, weights: Matrix) -> npt.NDArray[np.float64]:
+    """Return Σ π a bᵀ."""
+    return np.asarray((a * weights[:, None]).T @ b, np.float64)
+
+
+def _total(matrices: list[Matrix]) -> Matrix:
+    return matrices[0] if len(matrices) == 1 else np.asarray(sum(matrices), np.float32)
