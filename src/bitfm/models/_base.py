@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from reprlib import repr as short  # what a file says is of any length
 from typing import Any, ClassVar, Self, cast
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import ModelFileError
 from bitfm.models._progress import Iteration
 from bitfm.models._settings import plain_settings, settings_of
-from bitfm.parameters import FactorParameters, ModelRecord, Parameters, pack_model
+from bitfm.parameters import KINDS, FactorParameters, ModelRecord, Parameters, pack_model
 from bitfm.persist import Tensors
 from bitfm.validation import check_real, thread_count
 
@@ -67,7 +68,14 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
         """
-        persist.write(path, *pack_model(self.record(), self.parameters_))
+        persist.write(path, *self._packed())
+
+    def _packed(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the tensors and the metadata of a file; refuse a class that would not come back."""
+        packed, name = pack_model(self.record(), self.parameters_), type(self).__name__
+        if KINDS.get(name) is not type(self):
+            raise TypeError(f"save: the kind {name} is that of another class; call this one otherwise.")
+        return packed
 
     def record(self) -> ModelRecord:
         """Return what a file keeps of the model beside its parameters."""
@@ -77,19 +85,17 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return ModelRecord(type(self).__name__, plain_settings(self), log, layout, extra)
 
     @classmethod
-    def from_record(cls, record: ModelRecord, parameters: Parameters) -> Self:
+    def from_record(cls, record: ModelRecord, parameters: Parameters, index: Any = None) -> Self:
         """Return the fitted model of what a file keeps."""
+        if index is not None:
+            raise ModelFileError(f"holds an index, which a {cls.__name__} does not have")
         model = cls(**settings_of(cls, record.settings))
         model.fields_, model.n_features_in_ = parameters.fields, parameters.n_features
         model.bias_, model.weights_ = parameters.bias, parameters.weights
-        try:
-            nan = float("nan")
-            filled = [{k: nan if v is None else v for k, v in item.items()} for item in record.fit_log]
-            items = [msgspec.convert(item, Iteration) for item in filled]
-            thread_count(getattr(model, "n_jobs", None))
-        except (msgspec.ValidationError, ValueError) as error:
-            raise ModelFileError(f"has a malformed fit_log or n_jobs ({error})") from None
-        model.fit_log_, model.n_iter_ = items, len(items)
+        if getattr(model, "n_jobs", None) == 0:
+            raise ModelFileError("has n_jobs = 0, expected any other whole number")
+        model.fit_log_ = [_iteration(item) for item in record.fit_log]
+        model.n_iter_ = len(model.fit_log_)
         model._restore(parameters, record.extra)
         return model
 
@@ -226,6 +232,18 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if len(set(given)) > 1:
             raise ValueError(f"{name} differs between fields, but X has {n} field(s) instead of {len(given)}.")
         return np.full(n, given[0])
+
+
+def _iteration(item: dict[str, Any]) -> Iteration:
+    """Return an item of a file's fit_log, which has null for numbers that JSON does not have."""
+    unknown = sorted(set(item) - {field.name for field in fields(Iteration)})
+    try:
+        found = msgspec.convert({k: float("nan") if v is None else v for k, v in item.items()}, Iteration)
+    except msgspec.ValidationError as error:
+        raise ModelFileError(f"has a malformed fit_log ({error})") from None
+    if unknown:
+        raise ModelFileError(f"has a malformed fit_log (there is no {short(unknown[0])})")
+    return found
 
 
 def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:

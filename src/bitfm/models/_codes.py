@@ -17,7 +17,7 @@ from bitfm.errors import ModelFileError
 from bitfm.models._base import FeatureModel, Floats
 from bitfm.models._progress import Iteration
 from bitfm.models.fm import FM
-from bitfm.parameters import CodeParameters, Explanation, ModelRecord, explain, pack_model
+from bitfm.parameters import CodeParameters, Explanation, ModelRecord, explain
 from bitfm.persist import Tensors
 from bitfm.retrieval import Index, pack_index, score_pairs
 from bitfm.validation import thread_count
@@ -141,7 +141,7 @@ class CodeModel(FeatureModel):
         index : Index, optional
             An index of this model to keep in the file: ``bitfm.load(path).index()`` opens it by memory map.
         """
-        tensors, metadata = pack_model(self.record(), self.parameters_)
+        tensors, metadata = self._packed()
         if index is not None:
             if not isinstance(index.parameters, CodeParameters) or index.parameters.codes is not self.codes_:
                 raise ValueError("save: the index is of another model, or of another fit; make one with index().")
