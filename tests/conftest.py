@@ -10,6 +10,12 @@ import pytest
 pytest_plugins = ["pytester"]
 
 
+@pytest.fixture
+def no_waiting_for_the_disk(monkeypatch):
+    """Let a test that writes many files write them without waiting for each."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
 def pytest_runtest_setup(item):
     """Skip a test whose folders, ``data("ml-1m", "paper")``, are not all in the folder that BITFM_DATA names."""
     for mark in item.iter_markers("data"):

@@ -36,7 +36,7 @@ ONE_VECTOR = {"vectors": BY_VECTOR["vectors"][:1], "constants": np.zeros(1)}
 
 def code_arrays():
     arrays = dict(zip(CodeSegment.schema, _core.arrange_codes(**CODES, weight=1.0), strict=True))
-    return arrays.pop("alive"), arrays
+    return arrays.pop("live"), arrays
 
 
 def vector_arrays():
@@ -48,7 +48,7 @@ def vector_arrays():
         )
     )
     arrays["vectors"] = arrays["vectors"].reshape(-1, WIDTH)
-    return arrays.pop("alive"), arrays
+    return arrays.pop("live"), arrays
 
 
 def test_what_is_arranged_is_checked():

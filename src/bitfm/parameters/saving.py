@@ -174,7 +174,7 @@ def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Parameters]:
     about = persist.decode(contents.metadata, "model", _Model)
     layout = LAYOUTS.get(about.layout)
     if layout is None:
-        raise ModelFileError(f"has parameters in the layout {short(about.layout)}, none of {', '.join(LAYOUTS.names())}")
+        raise ModelFileError(f"has the unknown layout {short(about.layout)}, expected {' or '.join(LAYOUTS.names())}")
     fields = _spans(about.fields)
     tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(_PARTS)}
     persist.check_tensors(tensors, layout.tensors, {"features": fields[-1].stop})

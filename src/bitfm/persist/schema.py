@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from reprlib import repr as short  # what a file says is of any length
 from typing import Any, TypeVar
 
 import msgspec
@@ -75,13 +76,13 @@ def check_tensors(
     bitfm.errors.ModelFileError: has 'gains' as float32 (4,), expected float32 (5,)
     """
     sizes = {} if sizes is None else sizes
-    for name, tensor in declared.items():
-        if name not in tensors:
-            raise ModelFileError(f"lacks the tensor {prefix + name!r}")
-        tensor.check(prefix + name, tensors[name], sizes)
-    unknown = sorted(set(tensors) - set(declared))
+    missing, unknown = sorted(set(declared) - set(tensors)), sorted(set(tensors) - set(declared))
+    if missing:
+        raise ModelFileError(f"lacks the tensor {prefix + missing[0]!r}")
     if unknown:
-        raise ModelFileError(f"holds the tensor {prefix + unknown[0]!r}, which does not belong there")
+        raise ModelFileError(f"holds the tensor {short(prefix + unknown[0])}, which does not belong there")
+    for name, tensor in declared.items():
+        tensor.check(prefix + name, tensors[name], sizes)
     return sizes
 
 
@@ -92,7 +93,10 @@ def decode(metadata: Mapping[str, str], name: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(metadata[name], type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-        raise ModelFileError(f"has a malformed entry {name!r} ({str(error)[:200]})") from None  # of any length
+        text = str(error)  # may quote the file at any length
+        raise ModelFileError(
+            f"has a malformed entry {name!r} ({text if len(text) < 200 else f'{text[:99]}…{text[-99:]}'})"
+        ) from None
 
 
 def encode(value: Any) -> str:
@@ -113,9 +117,11 @@ def plain(name: str, value: Any, kind: Any) -> Any:
     TypeError: save: bits = '8' cannot be kept in a file; set it to a plain value.
     """
     given = _python(value)
-    other = int(given) if isinstance(given, bool) else given == 1 if isinstance(given, int) and given in (0, 1) else given
-    for form in (given, other):
-        with suppress(msgspec.ValidationError, TypeError):
+    forms = [given]
+    if isinstance(given, int) and given in (0, 1):
+        forms.append(int(given) if isinstance(given, bool) else bool(given))
+    for form in forms:
+        with suppress(msgspec.ValidationError, TypeError, AttributeError):  # the last for arrays, taken as mappings
             return msgspec.convert(form, kind)
     raise TypeError(f"save: {name} = {value!r} cannot be kept in a file; set it to a plain value.")
 
