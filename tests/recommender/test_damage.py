@@ -329,6 +329,19 @@ def test_an_error_names_the_file_and_what_to_do(contents, tmp_path):
         assert str(error.value).endswith("; get a fresh copy or save the model again.")
 
 
+def test_entries_nested_deeply_are_refused(contents, tmp_path):
+    """Also where they can just be decoded, and are quoted in the message."""
+    tensors, metadata = contents
+    path = tmp_path / "nested.bitfm"
+    for depth in [5, 500, *range(900, 1000, 3)]:
+        values = about(metadata)
+        values["user"]["columns"][0]["settings"] = "?"
+        text = json.dumps(values).replace('"?"', "[" * depth + "]" * depth)
+        persist.write(path, tensors, metadata | {"recommender": text})
+        with pytest.raises(ModelFileError, match=r"nested\.bitfm"):
+            bitfm.load(path)
+
+
 def test_every_truncation_is_refused(whole, tmp_path):
     raw = whole.read_bytes()
     part = tmp_path / "part.bitfm"

@@ -20,7 +20,8 @@ _INFINITE = {"inf": math.inf, "-inf": -math.inf}  # numbers that JSON does not h
 
 def plain_settings(model: Any) -> dict[str, Any]:
     """Return the settings of an estimator; those it does not keep, such as a teacher, are None."""
-    hints, settings = _hints(type(model)), {}
+    kind: type = type(model)
+    hints, settings = _hints(kind), {}
     for name, value in model.get_params(deep=False).items():
         kept = None if name in model.unsaved else value
         if name == "random_state" and not isinstance(plain(name, kept, Any), int | None):
