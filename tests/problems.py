@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from bitfm import Block, Blocks
+from bitfm import Block, Blocks, DiscreteFM, FieldSpan
 
 KINDS = ("bare", "context", "shared", "plain", "mixed")
 
@@ -84,3 +84,59 @@ def sweep_order(X, width, bare):
     """The order of updates: (feature, lanes) for each small problem a sweep solves."""
     lanes = [np.arange(width)] if bare else [np.arange(s, min(s + 8, width)) for s in range(0, width, 8)]
     return [(feature, group) for group in lanes for feature in range(X.n_features)]
+
+
+def small_shop():
+    """Return ratings by ids and features of both sides, with something to learn in them."""
+    rng = np.random.default_rng(0)
+    n_users, n_items, n = 30, 20, 500
+    u, i = rng.integers(n_users, size=n), rng.integers(n_items, size=n)
+    words = sp.random(n_items, 12, 0.2, random_state=1, format="csr")
+    taste = rng.normal(size=(n_users, 12))
+    y = 3 + rng.normal(size=n_users)[u] + rng.normal(size=n_items)[i] + np.asarray(words @ taste.T)[i, u]
+    X = Blocks(
+        user=Block(u, {"id": sp.identity(n_users), "age": rng.random((n_users, 1))}),
+        item=Block(i, {"id": sp.identity(n_items), "words": words}),
+    )
+    return X, y
+
+
+def untrained(**sizes: int) -> DiscreteFM:
+    """Return a model of bare ids, a block each, with random codes of 64 bits, gains and weights."""
+    n, rng = sum(sizes.values()), np.random.default_rng(0)
+    model = DiscreteFM(64)
+    model.codes_ = rng.integers(256, size=(n, 8), dtype=np.uint8)
+    model.gains_, model.weights_ = rng.random(n, np.float32), rng.standard_normal(n, np.float32)
+    model.bias_, model.pairs_, model.n_features_in_ = 3.5, "across", n
+    stops = np.cumsum([*sizes.values()])
+    model.fields_ = tuple(
+        FieldSpan(name, "id", int(stop) - size, int(stop))
+        for (name, size), stop in zip(sizes.items(), stops, strict=True)
+    )
+    return model
+
+
+def sweep_rows(codes, partners, rows, delegate, beta, passes):
+    """Update codes of −1 and +1 in place by a Gram matrix per row (Eq. 5), in double precision; return the flips.
+
+    ``rows`` is a CSR matrix: partners and targets of each row. Only bits that disagree with the sign of their b̂ are
+    visited, in order, which gives the same codes.
+    """
+    flips = 0
+    for i, b in enumerate(codes):
+        begin, end = rows.indptr[i], rows.indptr[i + 1]
+        d = partners[rows.indices[begin:end]]
+        gram = d.T @ d
+        hat = rows.data[begin:end] @ d + beta * delegate[i] - gram @ b + gram.diagonal() * b
+        for _ in range(passes):
+            t, before = -1, flips
+            while len(wrong := np.flatnonzero(hat[t + 1 :] * b[t + 1 :] < 0)):
+                t += 1 + int(wrong[0])
+                b[t] = -b[t]
+                own = hat[t]
+                hat -= (2 * b[t]) * gram[:, t]
+                hat[t] = own
+                flips += 1
+            if flips == before:
+                break
+    return flips

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 
 COLUMNS = {"user": "reader", "item": "book", "target": "rating"}
 

@@ -38,7 +38,7 @@ def test_what_needs_data_is_skipped_where_there_is_none(folder, passed, reason, 
     else:
         monkeypatch.setenv("BITFM_DATA", folder)
     pytester.mkdir("a")
-    pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text())
+    pytester.makeconftest(Path(__file__).with_name("data_marker.py").read_text())
     pytester.makepyfile(TESTS)
     ran, skipped, failed = pytester.inline_run("-p", "no:cacheprovider").listoutcomes()
     assert not failed

@@ -55,8 +55,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         kind = KINDS.get(record.kind)
         if kind is None:
             raise ModelFileError(
-                f"holds a model of unknown kind {short(record.kind)}; kinds of other packages are known where "
-                "these are installed, such as those of bitfm-research"
+                f"holds a model of unknown kind {short(record.kind)}; install the package it comes from, such as "
+                "bitfm-research"
             )
         index = unpack_index(parameters, contents)
         return kind.from_record(record, parameters, index)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from cli_process import run
 
 TABLES = ("--interactions", "ratings.csv", "--users", "readers.jsonl", "--items", "books.parquet")

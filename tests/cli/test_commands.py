@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
+from importlib.metadata import EntryPoints
 
 import pytest
-from typer.testing import CliRunner
 
 import bitfm
 from bitfm import _core
-from bitfm.cli.main import app
-from ratings import small_ratings
+from cli_process import call
 
 
 def run(*arguments, cwd, **environment):
@@ -53,69 +51,20 @@ def test_an_unknown_instruction_set_is_one_clear_line(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_bench_read_prints_the_ratio(tmp_path):
-    done = run("bench", "read", "--megabytes", "0.2", "--json", cwd=tmp_path)
-    rows = json.loads(done.stdout)["rows"]
-    assert [row["method"] for row in rows] == ["bitfm.read_libfm", "sklearn.load_svmlight_file"]
-    assert rows[0]["ratio"] > 0
-
-
-def test_bench_scale_runs_on_a_small_system(tmp_path):
-    from bitfm.bench.scale import run as scale
-
-    rows = scale(n_users=300, n_items=50, n_attributes=200, n_interactions=2000, iterations=1, say=lambda _: None)
-    facts = {row["what"]: row["measured"] for row in rows}
-    assert facts["features"] == 550
-    assert facts["seconds a codes iteration"] > 0
-
-
-def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
-    sets = {"one": lambda _: small_ratings(1), "two": lambda _: small_ratings(2)}
-    monkeypatch.setattr("bitfm.bench.datasets.READERS", sets)
-    monkeypatch.setattr("bitfm.bench.accuracy.READERS", sets)
-    options = ["--data", str(tmp_path), "--bits", "8", "--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(app, ["bench", "accuracy", *options])
-    assert done.exit_code == 0, done.output
-    for expected in ("one: half of each user", "two: half of each user", "DFM, anchored", "NDCG@10", "bytes a feature"):
-        assert expected in done.stdout
-    assert done.stdout.count("bitfm bench accuracy --bits 8 ") == 2
-    assert (tmp_path / "out" / "accuracy.csv").read_text().count("\n") == 1 + 2 * 6
-    done = CliRunner().invoke(app, ["bench", "accuracy", "--dataset", "two", *options[:4], "--json"])
-    assert len(json.loads(done.stdout)["rows"]) == 6
-
-
-@pytest.mark.parametrize("times", [0.5, 2.0])
-def test_bench_retrieval_saves_a_part_and_says_where_it_loses(tmp_path, monkeypatch, times):
-    row = {"what": "codes, batch", "items": 1000, "queries": 10, "µs a query": 7.0}
-    rows = [{**row, "method": "bitfm, exact", "times": 1.0}, {**row, "method": "FAISS 9 IndexFlatIP", "times": times}]
-    parts = {
-        "sizes": lambda folder, say: [("few", rows), ("more", rows)],
-        "rows": lambda folder, say: [("found", [row])],
-    }
-    monkeypatch.setattr("bitfm.bench.retrieval.PARTS", parts)
-    monkeypatch.setattr("bitfm.bench.retrieval.need_opponents", lambda: None)
-    done = CliRunner().invoke(app, ["bench", "retrieval", "--out", str(tmp_path / "out")])
-    assert done.exit_code == 0, done.output
-    assert ("Where bitfm loses" in done.stdout) == (times < 1)
-    assert ("bitfm loses at no size" in done.output) == (times > 1)
-    assert (tmp_path / "out" / "retrieval-sizes.csv").read_text().count("\n") == 1 + 4
-    assert (tmp_path / "out" / "retrieval-rows.csv").read_text().startswith("table,what,items")
-    done = CliRunner().invoke(app, ["bench", "retrieval", "--json"])
-    tables = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [table["title"] for table in tables] == ["few", "more", "found", "Where bitfm loses"]
-    assert len(tables[-1]["rows"]) == (2 if times < 1 else 0)
-
-
-@pytest.mark.parametrize("command", ["train", "accuracy", "features", "ablation"])
-def test_a_benchmark_that_cannot_run_says_what_to_do(tmp_path, command):
-    done = run("bench", command, cwd=tmp_path, BITFM_DATA=str(tmp_path / "nowhere"))
-    lacks_opponent = command == "train" and importlib.util.find_spec("myfm") is None
-    assert done.returncode == (1 if lacks_opponent else 3)
-    assert ("bitfm[bench]" if lacks_opponent else "BITFM_DATA") in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_version_and_help(tmp_path):
     assert run("--version", cwd=tmp_path).stdout.strip() == f"bitfm {bitfm.__version__}"
     assert "doctor" in run("--help", cwd=tmp_path).stdout
     assert run("nonsense", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", ["bench", "bench --help", "bench accuracy --bits 8", "paper", "data prepare csv x"]
+)
+def test_a_command_of_a_package_that_is_not_installed_says_what_to_install(tmp_path, monkeypatch, arguments):
+    monkeypatch.setattr("bitfm.cli._registry.entry_points", lambda **about: EntryPoints())
+    done = call(*arguments.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    name = "bitfm data prepare" if "prepare" in arguments else f"bitfm {arguments.split()[0]}"
+    told = f"bitfm: {name} is a command of bitfm-research, which is not installed; pip install bitfm-research\n"
+    assert done.stderr == told
+    assert "bench" not in call("--help", cwd=tmp_path).stdout

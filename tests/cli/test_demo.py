@@ -69,8 +69,8 @@ def test_what_it_says_to_try_next_works(shown):
 
 def test_without_matplotlib_it_says_how_to_get_the_picture(tmp_path):
     script = (
-        "from pathlib import Path; from bitfm import _plotting; from bitfm.cli import demo\n"
-        "_plotting.available = lambda: False\n"
+        "from pathlib import Path; from bitfm import plotting; from bitfm.cli import demo\n"
+        "plotting.available = lambda: False\n"
         "print(demo._draw(None, None, [], Path('picture')))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)

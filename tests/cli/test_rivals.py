@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from bitfm import FM, BiasModel
 from bitfm.cli._accuracy import remark_on
 from bitfm.cli._rivals import fit_als, fit_bias
-from bitfm.data import Block, Blocks, make_bookshop
+from bitfm.data import Block, Blocks
+from bitfm.datasets import make_bookshop
 from bitfm.evaluation import rmse, split_per_user
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from bitfm.models._pairs import records_of
 
 from bitfm import Block, Blocks, _core
 from bitfm.core import unpack_codes
+from bitfm.retrieval import records_of
 
 N_PAIRS = 37
 

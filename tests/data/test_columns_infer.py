@@ -140,9 +140,9 @@ def test_no_column_is_an_error(name, fitted, asked):
             table = learnt.transform(values)
             assert table.shape == (len(values), learnt.width)
             assert table.dtype == np.float32
-            assert np.isfinite(table.data).all()
-            assert table.data.all()
-            assert table.has_canonical_format
+            assert np.isfinite(table.values).all()
+            assert table.values.all()
+            assert table.to_csr().has_canonical_format
         assert all(isinstance(learnt.label(feature), str) for feature in range(learnt.width))
         assert learnt.facts()
 
@@ -161,9 +161,9 @@ def test_no_type_is_an_error(fitted, asked):
         for values in (column, other):
             table = learnt.transform(values)
             assert table.shape == (len(values), learnt.width)
-            assert np.isfinite(table.data).all()
+            assert np.isfinite(table.values).all()
             missing = values.is_null().to_numpy()
-            assert not table[np.flatnonzero(missing)].nnz
+            assert not table.take(np.flatnonzero(missing)).n_entries
 
 
 def test_lists_that_were_written_with_brackets_are_lists():

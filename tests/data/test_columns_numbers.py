@@ -23,7 +23,7 @@ def dense(column, values):
     table = column.transform(values if isinstance(values, pl.Series) else pl.Series(values))
     assert table.dtype == np.float32
     assert table.shape == (len(values), column.width)
-    assert table.has_canonical_format
+    assert table.to_csr().has_canonical_format
     return table.toarray()
 
 
@@ -79,7 +79,7 @@ def test_standardised_numbers_beyond_all_bounds():
     column = Number(scale="standard").fit("x", pl.Series([1.0, 3.0, None]))
     assert column.facts() == "standardised: mean 2, spread 1"
     np.testing.assert_array_equal(dense(column, [1e308, -1e308, 2.0, None, 4.5]), [[4], [-4], [0], [0], [2.5]])
-    assert column.transform(pl.Series([2.0, None])).nnz == 0
+    assert column.transform(pl.Series([2.0, None])).n_entries == 0
     for nothing in ([5, 5], [None], []):
         constant = Number(scale="standard").fit("x", pl.Series(nothing, dtype=pl.Float64))
         assert constant.width == 0
@@ -131,9 +131,9 @@ TIMES = [dt.datetime(2001, 3, 5, 20, 15), None, dt.datetime(2004, 12, 31, 0, 0)]
 SAME = [
     pl.Series(TIMES),
     pl.Series(TIMES, dtype=pl.Datetime("ms")),
-    pl.Series(TIMES).dt.replace_time_zone("America/New_York"),
+    pl.Series(TIMES).dt.replace_time_zone("UTC").dt.convert_time_zone("America/New_York"),
     pl.Series(["2001-03-05 20:15", None, "2004-12-31"]),
-    pl.Series(["2001-03-05T20:15:00.25Z", "31.12.2004", "2004-12-31T00:00:00+02:00"]),
+    pl.Series(["2001-03-05T20:15:00.25Z", "31.12.2004", "2004-12-31T02:00:00+02:00"]),
     pl.Series([983823300, None, 1104451200]),
     pl.Series([983823300.5, float("nan"), 1104451200.0]),
     pl.Series(["983823300", "soon", "1104451200"]),
@@ -149,9 +149,9 @@ def test_dates_are_the_same_however_they_are_written(fitted):
     assert column.width == 2 + 12 + 7 + 24
     for asked in SAME:
         table = column.transform(asked)
-        assert table.has_canonical_format
-        assert (table.data == 1).all()
-        rows = [[column.label(feature) for feature in row.indices] for row in table]
+        assert table.to_csr().has_canonical_format
+        assert (table.values == 1).all()
+        rows = [[column.label(feature) for feature in row.indices] for row in table.to_csr()]
         assert rows == [
             ["year 2001", "month March", "weekday Monday", "hour 20"],
             [],

@@ -15,7 +15,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from bitfm.data import Words, make_bookshop
+from bitfm.data import Words
+from bitfm.data.tfidf import WordWeights
+from bitfm.datasets import make_bookshop
 
 VOCABULARY = ["ant", "bee", "cat", "dog", "eel", "fox"]
 texts_of_words = st.lists(st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join), min_size=1, max_size=8)
@@ -46,6 +48,27 @@ def test_weights_are_those_of_the_kept_words_at_unit_length(texts, max_words):
     np.testing.assert_array_equal(table.toarray(), words.transform(texts).toarray())
     lengths = np.linalg.norm(table.toarray(), axis=1)
     np.testing.assert_allclose(lengths, table.getnnz(axis=1) > 0, atol=1e-6)
+
+
+def many(words):
+    return st.lists(st.tuples(words, st.integers(1, 300)), max_size=40).map(
+        lambda some: " ".join(w for w, n in some for _ in range(n))
+    )
+
+
+ODD = st.text("aAbİßΣé_1 '-.\u0301東", min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(many(st.sampled_from(VOCABULARY) | ODD) | ODD, min_size=1), st.integers(0, 2**32 - 1))
+def test_weights_are_bit_by_bit_those_of_scikit_learn(texts, seed):
+    known = sorted({*VOCABULARY, *TfidfVectorizer().build_analyzer()(" ".join(texts))})[::2]
+    theirs = TfidfVectorizer(vocabulary=known, dtype=np.float32)
+    theirs.idf_ = np.random.default_rng(seed).uniform(1, 9, len(known))
+    expected, found = theirs.transform(texts), WordWeights(known, theirs.idf_).transform(texts)
+    for ours, name in ((found.values, "data"), (found.indices, "indices"), (found.indptr, "indptr")):
+        np.testing.assert_array_equal(ours, getattr(expected, name))
+    assert found.values.dtype == expected.data.dtype
 
 
 def test_weight_is_not_frequency():

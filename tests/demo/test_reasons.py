@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from bitfm.demo.reasons import reasons
-from bitfm.models import Explanation, FeatureShare, PairShare
+from bitfm.models import FeatureShare, PairShare
+from bitfm.parameters import Explanation
 
 
 def feature(name, contribution):

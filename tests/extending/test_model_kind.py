@@ -14,8 +14,8 @@ import scipy.sparse as sp
 import bitfm
 from bitfm import FM, Block, Blocks, ModelFileError, persist
 from bitfm.core import pack_signs
-from bitfm.models._codes import CodeModel
-from bitfm.parameters import KINDS
+from bitfm.models import BiasModel, register_kind
+from bitfm.models.codes import CodeModel
 
 # The model
 
@@ -68,7 +68,7 @@ def data() -> tuple[Blocks, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def model(data):
-    KINDS.register("RoundedFM", RoundedFM)
+    register_kind(RoundedFM)
     return RoundedFM(bits=16, penalty={"user": 2.0, "item": 3.0}).fit(*data)
 
 
@@ -94,6 +94,20 @@ def test_it_is_served_by_an_index_in_its_file(model, tmp_path):
     index = bitfm.load(tmp_path / "rounded.bitfm").index()
     for user in (0, 7, 19):
         assert index.search([user], n=10)[0][0].tolist() == best_of_all(model, user, 10)
+
+
+def test_a_class_that_is_not_registered_is_not_saved(data, tmp_path):
+    class OtherFM(RoundedFM):
+        pass
+
+    with pytest.raises(TypeError, match=r"OtherFM.*register_kind"):
+        OtherFM(bits=8).fit(*data).save(tmp_path / "other.bitfm")
+    assert not (tmp_path / "other.bitfm").exists()
+
+
+def test_bitfms_own_names_cannot_be_taken():
+    with pytest.raises(ValueError, match="another kind called 'BiasModel'"):
+        register_kind(type("BiasModel", (BiasModel,), {}))
 
 
 def test_its_settings_are_checked(model, tmp_path):

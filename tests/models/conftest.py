@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
+from bitfm import FM, BiasModel, Blocks, DiscreteFM
+from problems import small_shop
 
 MODELS = {
     "BiasModel": BiasModel(max_iter=20),
@@ -31,14 +31,4 @@ def model(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def shop() -> tuple[Blocks, np.ndarray]:
     """Return ratings by ids and features of both sides, with something to learn in them."""
-    rng = np.random.default_rng(0)
-    n_users, n_items, n = 30, 20, 500
-    u, i = rng.integers(n_users, size=n), rng.integers(n_items, size=n)
-    words = sp.random(n_items, 12, 0.2, random_state=1, format="csr")
-    taste = rng.normal(size=(n_users, 12))
-    y = 3 + rng.normal(size=n_users)[u] + rng.normal(size=n_items)[i] + np.asarray(words @ taste.T)[i, u]
-    X = Blocks(
-        user=Block(u, {"id": sp.identity(n_users), "age": rng.random((n_users, 1))}),
-        item=Block(i, {"id": sp.identity(n_items), "words": words}),
-    )
-    return X, y
+    return small_shop()

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
 from bitfm.core import unpack_codes
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from bitfm.evaluation import ndcg, split_per_user
 from problems import KINDS, float64, random_blocks, scores
 

@@ -7,7 +7,7 @@ import pytest
 
 from bitfm import _core
 from bitfm.core import make_trainer, pack_signs, unpack_codes
-from problems import KINDS, pair_mask, random_blocks, scores, sweep_order
+from problems import KINDS, pair_mask, random_blocks, scores, sweep_order, sweep_rows
 
 
 def objective_of(X, y, bias, weights, D, beta, cross):
@@ -119,8 +119,6 @@ def test_bare_ids_follow_discrete_collaborative_filtering(bits, scale):
     """One user and one item field: DCF's update, a Gram matrix a row, at every width and at any size of targets."""
     import scipy.sparse as sp
 
-    from bitfm.bench._reference import sweep_rows
-
     rng = np.random.default_rng(bits)
     n_users, n_items, n = 60, 40, 1500
     pairs = rng.choice(n_users * n_items, n, replace=False)
@@ -174,8 +172,6 @@ def test_every_instruction_set_finds_the_same_codes(kind, isa):
 def test_long_rows_are_exact(isa):
     """A user with thousands of ratings: sums that overflow 16 and 8 bits many times over."""
     import scipy.sparse as sp
-
-    from bitfm.bench._reference import sweep_rows
 
     rng = np.random.default_rng(5)
     n_users, n_items, bits = 3, 9000, 64

@@ -7,7 +7,7 @@ import pytest
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM
 from bitfm.core import unpack_codes
-from bitfm.data import make_bookshop
+from bitfm.datasets import make_bookshop
 from problems import KINDS, random_blocks, scores
 
 

@@ -244,8 +244,8 @@ Other.__name__ = "BiasModel"
         (BiasModel(max_iter=1), {"regularization": np.ones(3)}, "regularization = .* cannot be kept"),
         (BiasModel(max_iter=1), {"verbose": object()}, "verbose = .* cannot be kept"),
         (FM(rank=3, n_iter=1), {"early_stopping": 2}, "early_stopping = 2 cannot be kept"),
-        (Own(max_iter=1), {}, "Own is no kind of model"),
-        (Other(max_iter=1), {}, "BiasModel is that of another class"),
+        (Own(max_iter=1), {}, "Own is not a kind that files hold"),
+        (Other(max_iter=1), {}, "BiasModel is not a kind that files hold"),
     ],
 )
 def test_what_would_not_come_back_is_not_saved(model, change, error, shop, path):

@@ -9,17 +9,16 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import Block, Blocks
-from bitfm.bench._generated import generated_codes
-from bitfm.bench._opening import generated
 from bitfm.data.feature_table import FeatureTable
 from bitfm.parameters import towers
+from problems import untrained
 
 N = 200_000
 
 
 @pytest.fixture(scope="module")
 def model():
-    return generated(N)
+    return untrained(user=N // 2, item=N // 2)
 
 
 def most_bytes(work):
@@ -50,7 +49,7 @@ def test_an_explanation_needs_no_identity_of_all_ids(model):
 
 def test_pairs_need_no_copy_of_what_is_on_both_sides_of_the_items():
     sizes = {"user": N // 2, "context": 10, "item": N // 2}
-    model = generated_codes(sizes["user"], sizes["item"], n_contexts=sizes["context"])
+    model = untrained(**sizes)
     row = {name: Block([3], {"id": FeatureTable.eye(size)}) for name, size in sizes.items()}
     users = Blocks(user=row["user"], item=row["item"])
     assert most_bytes(lambda: model.predict_pairs(users, [3], block="context")) < N

@@ -45,9 +45,9 @@ def imported(tmp_path_factory):
 
 def test_a_query_needs_no_estimator(imported):
     assert "bitfm.recommender.recommender" in imported
-    assert not ESTIMATORS & imported
+    assert ESTIMATORS & imported == set()
 
 
 def test_a_query_needs_no_other_library_than_numpy_and_polars(imported):
     assert {"numpy", "polars"} <= imported
-    assert not OTHERS & imported
+    assert OTHERS & imported == set()

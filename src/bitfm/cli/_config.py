@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
+from bitfm.cli._registry import load_own
 from bitfm.errors import BitfmError
 
 __all__ = [
@@ -71,6 +72,7 @@ def defaults(command: str, path: Path | None = None) -> dict[str, Any]:
         path = Path(FILE_NAME)
         if not path.is_file():
             return {}
+    load_own()  # so that their tables are known
     content = read_toml(path)
     model = content.pop("model", None)
     if not isinstance(model, str | None):

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bitfm.cli._config import MODEL, NAMES, PAIRS
+from bitfm.data.columns.registry import kind_names
 
 __all__ = ["Objective"]
 
@@ -18,6 +19,8 @@ class Objective(StrEnum):
     anchored = "anchored"
     paper = "paper"
 
+
+_KINDS = kind_names()
 
 Interactions = Annotated[
     str,
@@ -67,7 +70,7 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="How to read a column: category, multi-category, number, standard, text, date or ignore. Several times.",
+        help=f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Several times.",
     ),
 ]
 Separator = Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bitfm.cli._screen import note
+from bitfm.cli.screen import note
 from bitfm.errors import ValueInTableError
 
 if TYPE_CHECKING:

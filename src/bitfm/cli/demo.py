@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli._progress import fit_progress
-from bitfm.cli._screen import line, note, show
+from bitfm.cli.screen import line, note, show
 
 if TYPE_CHECKING:
     from bitfm.demo.contest import Judged
     from bitfm.demo.shop import Shop
-    from bitfm.models._progress import Callback
+    from bitfm.models.progress import Callback
     from bitfm.recommender import Recommender
 
 _READERS, _BOOKS, _RATINGS = 2000, 1000, 60_000
@@ -64,11 +64,11 @@ def _watch(what: str) -> Iterator[Callback]:
 
 
 def _draw(recommender: Recommender, shop: Shop, judged: Sequence[Judged], base: Path) -> list[Path]:
-    from bitfm import _plotting
+    from bitfm import plotting
     from bitfm.demo.picture import book_map, draw
 
-    if not _plotting.available():
-        line(f"\nNo picture was drawn: {_plotting.MISSING}")
+    if not plotting.available():
+        line(f"\nNo picture was drawn: {plotting.MISSING}")
         return []
     note("drawing a picture")
     draw(judged, book_map(recommender, shop), shop.books["genre"].to_list(), base)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bitfm.cli._screen import show
+from bitfm.cli.screen import show
 
 if TYPE_CHECKING:
     import polars as pl

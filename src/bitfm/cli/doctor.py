@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from packaging.requirements import Requirement
 
 from bitfm import __version__
-from bitfm.cli._screen import show
+from bitfm.cli.screen import show
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
     """Say what is installed, which instruction set is in use, how many threads, and where the data is."""
     from bitfm import _core
-    from bitfm.bench.datasets import data_folder
     from bitfm.validation import thread_count
 
-    folder = data_folder()
+    named = os.environ.get("BITFM_DATA", "")
+    folder = named if Path(named).is_dir() else ""
     facts = {
         "bitfm": __version__,
         "python": platform.python_version(),
@@ -27,7 +29,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="For programs.")
         "instruction set": f"{_core.isa()} (available: {', '.join(_core.available_isas())}; BITFM_ISA chooses)",
         "threads": str(thread_count(-1)),
         **{f"extra: {name}": state for name, state in _extras().items()},
-        "data folder": str(folder) if folder else "none found; BITFM_DATA says where the real data sets are",
+        "bitfm-research": "installed" if _installed("bitfm-research") else "missing (pip install bitfm-research)",
+        "data folder": folder or "none found; BITFM_DATA says where the real data sets are",
     }
     show("bitfm doctor", [{"what": what, "found": found} for what, found in facts.items()], as_json=as_json)
 

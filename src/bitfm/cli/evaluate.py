@@ -12,9 +12,9 @@ from bitfm.cli import _options as option
 from bitfm.cli._accuracy import OURS, own_row, rival_rows
 from bitfm.cli._config import Config, configurable
 from bitfm.cli._models import known_share, model_alone, roles_of
-from bitfm.cli._screen import line, note, print_json, show
 from bitfm.cli._split import SPLIT_NOTE, Fingerprint, Split
 from bitfm.cli._tables import read_named
+from bitfm.cli.screen import line, note, print_json, show
 from bitfm.errors import TableError
 
 if TYPE_CHECKING:

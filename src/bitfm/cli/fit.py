@@ -14,10 +14,10 @@ from bitfm.cli._config import MODEL, Config, configurable
 from bitfm.cli._models import need_writable, rows_of, with_percent
 from bitfm.cli._peak import peak_megabytes
 from bitfm.cli._progress import busy, fit_progress
-from bitfm.cli._screen import line, note, print_json, show
 from bitfm.cli._settings import CodeSettings
 from bitfm.cli._split import SPLIT_NOTE, Fingerprint, Split
 from bitfm.cli._tables import Asked, Tables
+from bitfm.cli.screen import line, note, print_json, show
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ import typer
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable
 from bitfm.cli._models import model_alone, rows_of, with_percent
-from bitfm.cli._screen import print_json, show
+from bitfm.cli.screen import print_json, show
 
 if TYPE_CHECKING:
     import numpy.typing as npt

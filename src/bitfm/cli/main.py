@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The command line as a whole."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from bitfm import __version__
-from bitfm.cli import bench, data, demo, doctor, evaluate, fit, inspect, paper, recommend, tune
-from bitfm.cli._screen import error
+from bitfm.cli._registry import Commands
+from bitfm.cli.screen import error
 from bitfm.errors import BitfmError
 
 _NO_FILE, _NO_SPACE = 3, 14  # exit codes; those of other errors are theirs
 
 
-class _Commands(TyperGroup):
+class _Commands(Commands):
     """Runs a command; a reader that has seen enough of its output is no error."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -43,21 +42,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (
-    fit.fit,
-    evaluate.evaluate,
-    recommend.recommend,
-    recommend.similar,
-    recommend.explain,
-    inspect.inspect,
-    tune.tune,
-    demo.demo,
-    doctor.doctor,
-    paper.paper,
-):
-    app.command()(command)
-app.add_typer(bench.app, name="bench")
-app.add_typer(data.app, name="data")
 
 
 def _print_version(wanted: bool) -> None:

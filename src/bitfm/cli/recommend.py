@@ -12,8 +12,8 @@ import typer
 from bitfm.cli import _options as option
 from bitfm.cli._config import PAIRS, Config, configurable
 from bitfm.cli._models import model_and_rest, polars_of, rows_of, stored_ids, unknown_items, unknown_users
-from bitfm.cli._screen import line, note, print_json, show
 from bitfm.cli._tables import pairs_of
+from bitfm.cli.screen import line, note, print_json, show
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,15 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from bitfm._atomic import atomic_write
+from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable, read_toml
 from bitfm.cli._models import need_writable
-from bitfm.cli._screen import line, note, print_json, show
 from bitfm.cli._search import Search, Trial
 from bitfm.cli._split import Split
 from bitfm.cli._tables import Asked
 from bitfm.cli._toml import to_toml
+from bitfm.cli.screen import line, note, print_json, show
 
 
 @configurable

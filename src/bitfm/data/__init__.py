@@ -1,30 +1,56 @@
 """Tables, readers and blocks: everything before the model."""
 
-from bitfm.data.blocks import Block, Blocks, FieldSpan
-from bitfm.data.bookshop import Bookshop, Truth, make_bookshop
-from bitfm.data.columns import (
-    Category,
-    DateParts,
-    FittedColumn,
-    Ignored,
-    Inferred,
-    Kind,
-    MultiCategory,
-    Number,
-    Text,
-    infer_kind,
-    kind_of,
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bitfm.lazy import lazy_names as _lazy_names
+
+if TYPE_CHECKING:
+    from bitfm.data.blocks import Block, Blocks, FieldSpan
+    from bitfm.data.columns import (
+        Category,
+        DateParts,
+        FittedColumn,
+        Ignored,
+        Inferred,
+        Kind,
+        MultiCategory,
+        Number,
+        ObservedColumn,
+        Text,
+        infer_kind,
+        kind_names,
+        kind_of,
+        register_kind,
+    )
+    from bitfm.data.history import history, raters
+    from bitfm.data.libfm import read_libfm, write_libfm
+    from bitfm.data.parsing import parse_numbers, parse_times
+    from bitfm.data.tables import read_table
+    from bitfm.data.vocabulary import Vocabulary
+    from bitfm.data.words import Words
+
+_KINDS = (
+    "Category",
+    "DateParts",
+    "FittedColumn",
+    "Ignored",
+    "Inferred",
+    "Kind",
+    "MultiCategory",
+    "Number",
+    "ObservedColumn",
+    "Text",
+    "infer_kind",
+    "kind_names",
+    "kind_of",
+    "register_kind",
 )
-from bitfm.data.history import history, raters
-from bitfm.data.libfm import read_libfm, write_libfm
-from bitfm.data.tables import read_table
-from bitfm.data.vocabulary import Vocabulary
-from bitfm.data.words import Words
 
 __all__ = [
     "Block",
     "Blocks",
-    "Bookshop",
     "Category",
     "DateParts",
     "FieldSpan",
@@ -34,16 +60,34 @@ __all__ = [
     "Kind",
     "MultiCategory",
     "Number",
+    "ObservedColumn",
     "Text",
-    "Truth",
     "Vocabulary",
     "Words",
     "history",
     "infer_kind",
+    "kind_names",
     "kind_of",
-    "make_bookshop",
+    "parse_numbers",
+    "parse_times",
     "raters",
     "read_libfm",
     "read_table",
+    "register_kind",
     "write_libfm",
 ]
+
+# Fetched when first asked for: a query needs neither the readers of files nor what fits words.
+__getattr__, __dir__ = _lazy_names(
+    __name__,
+    {
+        "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
+        "bitfm.data.columns": _KINDS,
+        "bitfm.data.history": ("history", "raters"),
+        "bitfm.data.libfm": ("read_libfm", "write_libfm"),
+        "bitfm.data.parsing": ("parse_numbers", "parse_times"),
+        "bitfm.data.tables": ("read_table",),
+        "bitfm.data.vocabulary": ("Vocabulary",),
+        "bitfm.data.words": ("Words",),
+    },
+)

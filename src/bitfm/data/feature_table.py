@@ -91,12 +91,11 @@ class FeatureTable:
     @classmethod
     def unit_rows(cls, rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> FeatureTable:
         """Return the table with these entries, each 1/√n for the n distinct columns of its row."""
-        import scipy.sparse as sp
-
-        ones = sp.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)  # repeated entries are one
-        ones.sort_indices()
-        indptr, indices = ones.indptr.astype(np.int64), ones.indices.astype(np.int32)
-        return cls.sparse(indptr, indices, ones.data, shape[1]).with_unit_rows()
+        entries = np.unique(np.asarray(rows, np.int64) * shape[1] + columns)  # repeated entries are one
+        of_rows = entries // max(shape[1], 1)
+        indptr = np.searchsorted(of_rows, np.arange(shape[0] + 1))
+        indices = (entries - of_rows * shape[1]).astype(np.int32)
+        return cls.sparse(indptr, indices, np.zeros(len(indices), np.float32), shape[1]).with_unit_rows()
 
     def __len__(self) -> int:
         return self.n_rows
@@ -148,6 +147,20 @@ class FeatureTable:
         matrix = sp.csr_matrix(shape, dtype=values.dtype)  # without its checks, which cost more than a row
         matrix.indptr, matrix.indices, matrix.data = indptr.astype(dtype), indices.astype(dtype, copy=False), values
         return matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows × columns."""
+        return self.n_rows, self.n_columns
+
+    def toarray(self) -> npt.NDArray[Any]:
+        """Return the table with its zeros."""
+        if self.is_dense:
+            return self.values
+        indptr, indices, values = self.arrays()
+        found = np.zeros(self.shape, values.dtype)
+        found[np.repeat(np.arange(self.n_rows), np.diff(indptr)), indices] = values
+        return found
 
     def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
         """Return some rows; a row of -1 is empty."""

@@ -6,10 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from bitfm.data.feature_table import MOST_ROWS, check_rows
-from bitfm.data.hot import unit_rows
+from bitfm.data.feature_table import MOST_ROWS, FeatureTable, check_rows
 
 __all__ = ["history", "raters"]
 
@@ -18,7 +16,7 @@ _Rows: TypeAlias = npt.NDArray[np.int32]
 
 def history(
     users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None = None, n_items: int | None = None
-) -> sp.csr_matrix:
+) -> FeatureTable:
     """Return the items each user has rated, a users × items table.
 
     A row is scaled by 1/√n for its n distinct items, so that its squares sum to 1 however many there are. Give the
@@ -34,7 +32,7 @@ def history(
 
     Returns
     -------
-    csr_matrix of float32
+    FeatureTable of float32
         A user without interactions has an empty row.
 
     Raises
@@ -56,6 +54,7 @@ def history(
     As a field of the user block, before the id:
 
     >>> from bitfm import Block, Blocks
+    >>> import scipy.sparse as sp
     >>> users, items = [0, 0, 1, 1], [0, 1, 1, 2]
     >>> Blocks(
     ...     user=Block(users, {"history": history(users, items), "id": sp.identity(2)}),
@@ -64,19 +63,19 @@ def history(
     Blocks(4 interactions, 8 features: user(2 rows: history 3, id 2), item(3 rows: id 3))
     """
     user_rows, item_rows, n_users, n_items = _checked("history", users, items, n_users, n_items)
-    return unit_rows(user_rows, item_rows, (n_users, n_items))
+    return FeatureTable.unit_rows(user_rows, item_rows, (n_users, n_items))
 
 
 def raters(
     users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None = None, n_items: int | None = None
-) -> sp.csr_matrix:
+) -> FeatureTable:
     """Return the users who have rated each item, an items × users table.
 
     The counterpart of `history`, with the same parameters and scaled alike. Give the *training* interactions only.
 
     Returns
     -------
-    csr_matrix of float32
+    FeatureTable of float32
         An item that nobody has rated has an empty row.
 
     Examples
@@ -87,7 +86,7 @@ def raters(
            [0. , 0. , 0. , 0. ]], dtype=float32)
     """
     user_rows, item_rows, n_users, n_items = _checked("raters", users, items, n_users, n_items)
-    return unit_rows(item_rows, user_rows, (n_items, n_users))
+    return FeatureTable.unit_rows(item_rows, user_rows, (n_items, n_users))
 
 
 def _checked(
@@ -97,7 +96,7 @@ def _checked(
     item_rows, item_count = _side(caller, "items", items, n_items)
     if len(user_rows) != len(item_rows):
         raise ValueError(
-            f"{caller}: got {len(user_rows)} users and {len(item_rows)} items; give one of each an interaction."
+            f"{caller}: got {len(user_rows)} users and {len(item_rows)} items; give one of each per interaction."
         )
     return user_rows, item_rows, user_count, item_count
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from bitfm import _core
-from bitfm._atomic import atomic_write
+from bitfm.atomic import atomic_write
 from bitfm.errors import DataFileError
 
 __all__ = ["read_libfm", "write_libfm"]
@@ -131,7 +131,7 @@ def write_libfm(
         stores is written, zeros too. The format does not hold the number of columns: pass it to `read_libfm`
         where it matters.
     y
-        The targets, one finite number a row.
+        The targets, one finite number per row.
     zero_based
         True to write the first column as 0 (libFM), False as 1 (libSVM).
 

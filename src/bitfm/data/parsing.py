@@ -1,50 +1,242 @@
-"""Numbers and times from what stands for them."""
+"""Numbers and times: what a value stands for, whatever it is used for.
+
+One string has one meaning: a target and a column of numbers read it with `parse_numbers`, a time and a column of dates
+with `parse_times`.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-NO_TIME = -(2**63)  # where there is none
+from bitfm.data.casting import as_words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["is_date", "number_text", "parse_number", "parse_numbers", "parse_time", "parse_times", "plain_numbers"]
+
 _LATEST = 2**53  # seconds; beyond it a double no longer holds each
+_WRITTEN = r"^([-+]?)[$€£¥]?\s?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)?\s?[$€£¥%]?$"  # 1,299.50 or $4.99 or 12 %
+_CLOCK = r"([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,][0-9]+)?)?)?"
+_ZONE = r"(Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)"
+_DATE = rf"^([0-9]{{4}}-?(?:[0-9]{{2}}-?[0-9]{{2}}|W[0-9]{{2}}(?:-?[1-7])?))(?:[T ]{_CLOCK}\s?{_ZONE}?)?$"
+_PLAIN_VALUE = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_DATE_VALUE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
 
 
-def number(what: str, value: Any) -> float:
-    """Return a number, or the number that a string stands for."""
-    try:
-        result = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        result = math.nan
-    if not math.isfinite(result):
-        raise ValueError(f"{what} is {short(value)}; expected a finite number")
-    return result
+def parse_numbers(values: pl.Series) -> pl.Series:
+    """Return the finite numbers that values are, or that strings stand for.
+
+    Strings are plain numbers such as ``4.99`` and ``5e-1``, or written for people: ``$4.99``, ``1,299`` and ``12 %``.
+    Blanks around them do not matter. Truth values are 1 and 0.
+
+    Parameters
+    ----------
+    values : polars.Series
+        Of any type.
+
+    Returns
+    -------
+    polars.Series of Float64
+        Null where a value is missing, infinite or no number.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> parse_numbers(pl.Series(["4.99", "$4.99", "1,299", "1_000", "2018-07-13", None])).to_list()
+    [4.99, 4.99, 1299.0, None, None, None]
+    """
+    import polars as pl
+
+    if values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null):
+        return _finite(values.cast(pl.Float64))
+    if values.dtype.is_temporal() or values.dtype.is_nested():
+        return _none(values, pl.Float64)
+    text = as_words(values)
+    numbers = plain_numbers(text)
+    if numbers.null_count() == text.null_count():
+        return numbers
+    odd = text.filter(numbers.is_null() & text.is_not_null()).unique()
+    odd = odd.filter(odd.str.contains(_WRITTEN))
+    if odd.is_empty():
+        return numbers
+    written = odd.str.replace(_WRITTEN, "${1}${2}${3}").str.replace_all(",", "", literal=True)
+    return numbers.fill_null(_looked_up(text, odd, plain_numbers(written)))
 
 
-def seconds(what: str, value: Any) -> int:
-    """Return a time in seconds since 1970, from such a number or a date as in ISO 8601; None is no time."""
-    if value is None or value == "":
-        return NO_TIME
-    try:
-        return _whole_seconds(number(what, value))
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(value)
-        return _whole_seconds((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"{what} is {short(value)}; expected seconds since 1970 or a date such as 2018-07-13 20:15:00"
-        ) from None
+def plain_numbers(text: pl.Series) -> pl.Series:
+    """Return the finite numbers of strings that are nothing but a number, null where one is anything else.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> plain_numbers(pl.Series(["-1.5", "5e3", "$5", "inf"])).to_list()
+    [-1.5, 5000.0, None, None]
+    """
+    import polars as pl
+
+    return _finite(text.cast(pl.Float64, strict=False))
 
 
-def _whole_seconds(value: float) -> int:
-    if abs(value) > _LATEST:
-        raise ValueError("too far from 1970")
-    return math.floor(value)
+def parse_times(values: pl.Series) -> pl.Series:
+    """Return times in whole seconds since 1970, UTC.
+
+    Numbers, and strings of plain numbers, are such seconds. Other strings are dates as ISO 8601 writes them, with or
+    without a time and a zone, or week dates. What has no zone is in UTC. A price is no time.
+
+    Parameters
+    ----------
+    values : polars.Series
+        Of any type.
+
+    Returns
+    -------
+    polars.Series of Int64
+        Null where a value is missing or no time.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> parse_times(pl.Series(["1970-01-02", "1970-01-01T02:00:05+02:00", "1970-W01-4", "7.5", "$4.99"])).to_list()
+    [86400, 5, 0, 7, None]
+    """
+    import polars as pl
+
+    if values.dtype in (pl.Date, pl.Datetime):
+        return values.dt.epoch("s").cast(pl.Int64)
+    if values.dtype.is_numeric():
+        return _whole_seconds(_finite(values.cast(pl.Float64)))
+    if values.dtype in (pl.Boolean, pl.Null) or values.dtype.is_temporal() or values.dtype.is_nested():
+        return _none(values, pl.Int64)
+    text = as_words(values)
+    numbers = plain_numbers(text)
+    times = _whole_seconds(numbers)
+    if times.null_count() == text.null_count():
+        return times
+    if numbers.null_count() == len(numbers):
+        return _dates(text)
+    odd = text.filter(numbers.is_null() & text.is_not_null()).unique()
+    return times.fill_null(_looked_up(text, odd, _dates(odd)))
 
 
-def short(value: Any) -> str:
-    """Return a value as a message shows it."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def is_date(text: pl.Series) -> pl.Series:
+    """Tell which strings are dates rather than numbers.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> is_date(pl.Series(["2018-07-13 20:15", "20180713", "Friday"])).to_list()
+    [True, False, False]
+    """
+    return parse_times(text).is_not_null() & plain_numbers(as_words(text)).is_null()
+
+
+def parse_number(value: Any) -> float | None:
+    """Return what `parse_numbers` makes of a value, without the cost of a series for a plain number.
+
+    Examples
+    --------
+    >>> parse_number("4.99"), parse_number("$4.99"), parse_number("none")
+    (4.99, 4.99, None)
+    """
+    if isinstance(value, int | float) or (isinstance(value, str) and _PLAIN_VALUE.fullmatch(value)):
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
+        return number if math.isfinite(number) else None
+    found: float | None = parse_numbers(_series(value))[0]
+    return found
+
+
+def parse_time(value: Any) -> int | None:
+    """Return what `parse_times` makes of a value, without the cost of a series for the usual forms.
+
+    Examples
+    --------
+    >>> parse_time(5.5), parse_time("1970-01-01 00:01:00"), parse_time("$4.99")
+    (5, 60, None)
+    """
+    if isinstance(value, str) and _DATE_VALUE.fullmatch(value):
+        try:
+            return int(datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp())
+        except ValueError:
+            pass
+    elif (isinstance(value, int | float) and not isinstance(value, bool)) or (
+        isinstance(value, str) and _PLAIN_VALUE.fullmatch(value)
+    ):
+        number = parse_number(value)
+        return math.floor(number) if number is not None and abs(number) <= _LATEST else None
+    found: int | None = parse_times(_series(value))[0]
+    return found
+
+
+def number_text(number: float) -> str:
+    """Return a number as people write it: no fraction where there is none, else up to six digits.
+
+    Examples
+    --------
+    >>> number_text(25.0), number_text(1 / 3)
+    ('25', '0.333333')
+    """
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
+
+
+def _dates(text: pl.Series) -> pl.Series:
+    """Return the seconds since 1970 of strings as in ISO 8601."""
+    import polars as pl
+
+    groups = text.str.extract_groups(_DATE).struct
+    day = groups.field("1").str.to_date("%Y-%m-%d", strict=False)
+    if day.null_count() > text.null_count():
+        digits = groups.field("1").str.replace_all("-", "", literal=True)
+        week = digits.str.replace(r"^([0-9]{4}W[0-9]{2})$", "${1}1")
+        day = day.fill_null(digits.str.to_date("%Y%m%d", strict=False))
+        day = day.fill_null(week.str.to_date("%GW%V%u", strict=False))
+    seconds = day.dt.epoch("s").cast(pl.Int64)
+    hour, minute, second = (groups.field(group).cast(pl.Int64).fill_null(0) for group in "234")
+    seconds = seconds.set((hour > 23) | (minute > 59) | (second > 60), None)
+    seconds = seconds + (hour * 60 + minute) * 60 + second
+    zone = groups.field("5")
+    if zone.str.contains("[0-9]").any():
+        away = zone.str.replace(":", "", literal=True).str.extract_groups(r"^([+-])([0-9]{2})([0-9]{2})?$").struct
+        hours, minutes = (away.field(group).cast(pl.Int64).fill_null(0) for group in "23")
+        east = (hours * 60 + minutes) * 60
+        seconds = seconds.set((hours > 23) | (minutes > 59), None)
+        seconds = seconds - east.zip_with((away.field("1") == "+").fill_null(True), -east)
+    return seconds.alias(text.name)
+
+
+def _whole_seconds(numbers: pl.Series) -> pl.Series:
+    import polars as pl
+
+    near = numbers.set(numbers.abs() > _LATEST, None)
+    return near.floor().cast(pl.Int64)
+
+
+def _finite(numbers: pl.Series) -> pl.Series:
+    odd = ~numbers.is_finite()
+    return numbers.set(odd, None) if odd.any() else numbers
+
+
+def _looked_up(text: pl.Series, known: pl.Series, parsed: pl.Series) -> pl.Series:
+    """Return what distinct strings were parsed as, for each of the strings."""
+    import polars as pl
+
+    table = pl.DataFrame({"text": known, "parsed": parsed})
+    return pl.DataFrame({"text": text}).join(table, on="text", how="left", maintain_order="left")["parsed"]
+
+
+def _none(values: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(values.name, [None], dtype=dtype).new_from_index(0, len(values))
+
+
+def _series(value: Any) -> pl.Series:
+    import polars as pl
+
+    return pl.Series([value], dtype=pl.String if isinstance(value, str) else None, strict=False)

@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from bitfm.data.tfidf import WordWeights
+
 __all__ = ["Words"]
 
 
@@ -35,7 +37,9 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     words_ : ndarray of str
-        The words kept, sorted: one a column.
+        The words kept, sorted: one per column.
+    weights_ : WordWeights
+        The words with their weights, which needs no scikit-learn.
 
     Examples
     --------
@@ -73,7 +77,9 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         every = TfidfVectorizer(stop_words=self.stop_words, min_df=self.min_df, norm=None)
         weight = np.asarray(every.fit_transform(_strings(texts)).sum(axis=0)).ravel()
         kept = np.sort(np.argsort(-weight, kind="stable")[:n])  # stable: of equal words, the first by the alphabet
-        return self._know(every.get_feature_names_out()[kept], every.idf_[kept])
+        self.words_: npt.NDArray[Any] = every.get_feature_names_out()[kept]
+        self.weights_ = WordWeights(self.words_.tolist(), every.idf_[kept])
+        return self
 
     def fit_transform(self, texts: Iterable[str | None], y: Any = None) -> sp.csr_matrix:
         """Choose the words of the texts and return their weights: `fit`, then `transform`."""
@@ -81,7 +87,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.fit(strings).transform(strings)
 
     def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
-        """Return a row of unit length a text, float32; empty where it has none of the words.
+        """Return one row of unit length per text, float32; empty where it has none of the words.
 
         Parameters
         ----------
@@ -93,27 +99,16 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         csr_matrix of float32, texts × words
         """
         check_is_fitted(self)
-        return sp.csr_matrix(self._vectorizer.transform(_strings(texts)))
+        return self.weights_.transform(_strings(texts)).to_csr()
 
     @property
     def idf_(self) -> npt.NDArray[np.float64]:
         """The weight of each word: the fewer texts have it, the larger."""
         check_is_fitted(self)
-        return np.asarray(self._vectorizer.idf_)
-
-    @classmethod
-    def restored(cls, words: list[str], idf: npt.NDArray[np.float64]) -> Words:
-        """Return what `fit` would: distinct words, one or more, and the weight of each."""
-        return cls(max_words=len(words))._know(np.array(words, dtype=object), idf)
-
-    def _know(self, words: npt.NDArray[Any], idf: npt.NDArray[np.float64]) -> Words:
-        self.words_: npt.NDArray[Any] = words
-        self._vectorizer = TfidfVectorizer(vocabulary=words, dtype=np.float32)
-        self._vectorizer.idf_ = idf
-        return self
+        return self.weights_.idf
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """Return the words, one a column; `input_features` is ignored."""
+        """Return the words, one per column; `input_features` is ignored."""
         check_is_fitted(self)
         return self.words_
 

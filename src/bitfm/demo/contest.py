@@ -15,7 +15,7 @@ from bitfm.data import Block
 from bitfm.demo.shop import ITEM, USER, Shop
 from bitfm.demo.speed import queries_a_second
 from bitfm.models import FM, BiasModel, DiscreteFM
-from bitfm.models._progress import Callback
+from bitfm.models.progress import Callback
 from bitfm.recommender import Recommender
 
 __all__ = ["CAPTION", "Judged", "Watch", "fit_recommender", "judge_all"]

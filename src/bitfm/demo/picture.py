@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm import _plotting
+from bitfm import plotting
 from bitfm.demo.contest import Judged
 from bitfm.demo.shop import ITEM
 
@@ -37,18 +37,18 @@ def draw(judged: Sequence[Judged], places: npt.NDArray[np.float64], genres: Sequ
     """Write the picture as ``base.png`` and ``base.svg``."""
     import matplotlib
 
-    with matplotlib.rc_context(_plotting.STYLE):
-        figure, (left, right) = _plotting.grid_of_panels(2, columns=2, width=4.6, height=4.0)
+    with matplotlib.rc_context(plotting.STYLE):
+        figure, (left, right) = plotting.grid_of_panels(2, columns=2, width=4.6, height=4.0)
         _accuracy_by_size(left, judged)
         _map_of_books(right, places, genres)
-    _plotting.save(figure, base)
+    plotting.save(figure, base)
 
 
 def _accuracy_by_size(panel: Any, judged: Sequence[Judged]) -> None:
     sizes = [entry.kilobytes for entry in judged]
     middle = float(np.sqrt(min(sizes) * max(sizes)))
     for entry in judged:
-        style = _plotting.LINES[entry.line]
+        style = plotting.LINES[entry.line]
         panel.plot(entry.kilobytes, entry.ndcg, marker=style.get("marker", "D"), color=style["color"], markersize=8)
         on_the_left = entry.kilobytes > middle
         panel.annotate(

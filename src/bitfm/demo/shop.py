@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bitfm._atomic import atomic_write
-from bitfm.data import make_bookshop
+from bitfm.atomic import atomic_write
+from bitfm.datasets import make_bookshop
 from bitfm.evaluation import split_per_user
 
 if TYPE_CHECKING:

@@ -147,7 +147,7 @@ def rank_catalogue(
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks, DiscreteFM
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> from bitfm.evaluation import split_per_user
     >>> shop = make_bookshop(300, 200, 9000)
     >>> readers, books, y = shop.reader_rows, shop.book_rows, np.array(shop.ratings["rating"])

@@ -1,32 +1,16 @@
 """The models."""
 
 from bitfm.models._gibbs import Samples
-from bitfm.models._progress import Callback, Iteration
+from bitfm.models.base import register_kind
 from bitfm.models.bias import BiasModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.fm import FM
-from bitfm.models.hashing import (
-    BCCF,
-    DCF,
-    DCMF,
-    PPH,
-    CollaborativeHashing,
-    RandomProjection,
-    RotatedRounding,
-    SignRounding,
-)
-from bitfm.models.popularity import Popularity
-from bitfm.models.random_scores import RandomScores
+from bitfm.models.progress import Callback, Iteration
 
 __all__ = [
-    "BCCF",
-    "DCF",
-    "DCMF",
     "FM",
-    "PPH",
     "BiasModel",
     "Callback",
-    "CollaborativeHashing",
     "DiscreteFM",
     "Iteration",
     "Popularity",
@@ -34,5 +18,5 @@ __all__ = [
     "RandomScores",
     "RotatedRounding",
     "Samples",
-    "SignRounding",
+    "register_kind",
 ]

@@ -14,10 +14,10 @@ from bitfm import _core
 from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
 from bitfm.models._anchor import FeatureAnchor, RowAnchor
-from bitfm.models._base import Floats, check_finite
-from bitfm.models._progress import Iteration, Progress
 from bitfm.models._teacher import Teaching, default_teacher, teacher_by_descent, teaching_of
+from bitfm.models.base import Floats, check_finite
 from bitfm.models.fm import FM
+from bitfm.models.progress import Iteration, Progress
 
 __all__ = ["AnchoredFit", "AnchoredSettings"]
 

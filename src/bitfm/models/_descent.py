@@ -11,9 +11,9 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
-from bitfm.models._base import Floats
 from bitfm.models._parameters import Parameters
-from bitfm.models._progress import Progress
+from bitfm.models.base import Floats
+from bitfm.models.progress import Progress
 
 __all__ = ["FMSettings", "descend"]
 

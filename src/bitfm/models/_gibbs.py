@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
-from bitfm.models._base import Floats, check_finite, counted
 from bitfm.models._parameters import Parameters
-from bitfm.models._progress import Progress
+from bitfm.models.base import Floats, check_finite, counted
+from bitfm.models.progress import Progress
 
 __all__ = [
     "MOST_NUMBERS",
@@ -53,7 +53,7 @@ class Samples(NamedTuple):
     Examples
     --------
     >>> from bitfm import FM
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
     >>> model = FM(rank=8, solver="gibbs", n_iter=20, n_samples=5).fit(shop.blocks(), shop.ratings["rating"])
     >>> model.samples_.factors.shape == (5, model.n_features_in_, 8)

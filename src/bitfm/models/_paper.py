@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from bitfm.core import make_trainer, pack_signs
 from bitfm.data.blocks import Blocks
-from bitfm.models._base import Floats, check_finite
-from bitfm.models._progress import Progress
 from bitfm.models._pull import Pull
+from bitfm.models.base import Floats, check_finite
+from bitfm.models.progress import Progress
 
 __all__ = ["PaperFit", "PaperSettings", "TargetScale"]
 

@@ -12,11 +12,11 @@ import scipy.linalg
 from bitfm.core import single_blas_thread
 from bitfm.data.blocks import Blocks
 from bitfm.models._anchor import mean_squares
-from bitfm.models._base import Floats
 from bitfm.models._gibbs import side_by_side
 from bitfm.models._parameters import Parameters
-from bitfm.models._progress import Callback
+from bitfm.models.base import Floats
 from bitfm.models.fm import FM
+from bitfm.models.progress import Callback
 
 __all__ = ["Teaching", "default_teacher", "teacher_by_descent", "teaching_of"]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from bitfm.core import make_trainer
 from bitfm.data.blocks import FieldSizes
-from bitfm.models._base import FeatureModel, check_finite
 from bitfm.models._one_hot import split_one_hot
-from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.models.base import FeatureModel, check_finite
+from bitfm.models.progress import Callback, Iteration, Progress
 from bitfm.validation import check_integer, check_real, thread_count
 
 __all__ = ["BiasModel"]

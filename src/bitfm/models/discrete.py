@@ -10,13 +10,13 @@ import numpy as np
 
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.models._anchored import AnchoredFit, AnchoredSettings
-from bitfm.models._base import Floats
-from bitfm.models._codes import CodeModel, in_single_precision
 from bitfm.models._one_hot import split_one_hot
 from bitfm.models._paper import PaperFit, PaperSettings, TargetScale
-from bitfm.models._progress import Callback, Progress
 from bitfm.models._pull import JointDelegate
+from bitfm.models.base import Floats, check_same_features
+from bitfm.models.codes import CodeModel, in_single_precision
 from bitfm.models.fm import FM
+from bitfm.models.progress import Callback, Progress
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DiscreteFM"]
@@ -95,7 +95,7 @@ class DiscreteFM(CodeModel):
     Examples
     --------
     >>> from bitfm import DiscreteFM
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
     >>> X, y = shop.blocks(), shop.ratings["rating"]
     >>> model = DiscreteFM(bits=32).fit(X, y)
@@ -243,7 +243,7 @@ class DiscreteFM(CodeModel):
         if shared and self.objective == "anchored" and self.pairs_ == "all":
             raise ValueError("gains 'field' needs interactions across blocks; give Blocks, or leave it 'feature'.")
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
-            self.teacher._check_same_features(self)
+            check_same_features("teacher", self.teacher, self)
         return AnchoredSettings(
             bits=check_bits(self.bits),
             teacher=self.teacher,

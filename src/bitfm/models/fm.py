@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.errors import ModelFileError
-from bitfm.models._base import FeatureModel, Floats, counted
 from bitfm.models._descent import FMSettings, descend
 from bitfm.models._gibbs import (
     MOST_NUMBERS,
@@ -29,7 +28,8 @@ from bitfm.models._gibbs import (
 )
 from bitfm.models._one_hot import split_one_hot
 from bitfm.models._parameters import Parameters
-from bitfm.models._progress import Callback, Iteration, Progress
+from bitfm.models.base import FeatureModel, Floats, counted
+from bitfm.models.progress import Callback, Iteration, Progress
 from bitfm.parameters import FactorParameters
 from bitfm.persist import Tensors
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
@@ -117,7 +117,7 @@ class FM(FeatureModel):
     Examples
     --------
     >>> from bitfm import FM
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
     >>> X, y = shop.blocks(), shop.ratings["rating"]
     >>> model = FM(rank=8).fit(X, y)

@@ -66,7 +66,7 @@ class Explanation:
         Examples
         --------
         >>> from bitfm import DiscreteFM
-        >>> from bitfm.data import make_bookshop
+        >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
         >>> X, y = shop.blocks(), shop.ratings["rating"]
         >>> why = DiscreteFM(bits=32).fit(X, y).explain(X[0])

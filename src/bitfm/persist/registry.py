@@ -53,10 +53,6 @@ class Registry(Generic[T]):
                 self._found[name] = next(iter(points)).load()
         return self._found[name]
 
-    def __contains__(self, name: str) -> bool:
-        """Tell whether there is an object of a name, without importing it."""
-        return name in self._found or name in self._places or bool(entry_points(group=self.group, name=name))
-
     def names(self) -> list[str]:
         """Return all names, those of entry points included."""
         return sorted({*self._places, *self._found, *(point.name for point in entry_points(group=self.group))})

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm._atomic import atomic_write
+from bitfm.atomic import atomic_write
 from bitfm.persist.layout import (
     ALIGNMENT,
     DTYPES,

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.columns import DateParts, FittedColumn, Ignored, Kind, Number, as_text, infer_kind, kind_of
-from bitfm.data.columns._numbers import as_numbers
-from bitfm.data.columns._times import as_times
+from bitfm.data.columns import FittedColumn, Ignored, Kind, as_text, infer_kind, kind_of
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows, numbers_of, times_of
 from bitfm.data.vocabulary import Vocabulary
@@ -177,11 +175,7 @@ class SideReader:
 def _need_readable(what: str, kind: Kind, values: pl.Series) -> None:
     """Refuse a column that was declared to be what none of its values can be."""
     there = values.drop_nulls()
-    if isinstance(kind, Number):
-        readable = bool(np.isfinite(as_numbers(there)).any())
-    else:
-        readable = not isinstance(kind, DateParts) or as_times(there).count() > 0
-    if len(there) and not readable:
+    if len(there) and not kind.readable(there):
         raise ValueInTableError(
             f"{what}, column {values.name!r}: declared a {kind.called}, but none of its {len(there):,} values can be "
             f"read as one, such as {there[0]!r}; declare another kind, or convert them."

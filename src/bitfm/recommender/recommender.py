@@ -22,7 +22,7 @@ from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
     from bitfm.models import Callback, DiscreteFM
-    from bitfm.models._base import FeatureModel
+    from bitfm.models.base import FeatureModel
 
 __all__ = ["Recommender"]
 
@@ -60,7 +60,7 @@ class Recommender:
     Examples
     --------
     >>> from bitfm import Recommender
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(n_readers=200, n_books=100, n_ratings=4000)
     >>> rec = Recommender(bits=32).fit(
     ...     shop.ratings, users=shop.readers, items=shop.books, user="reader", item="title", target="rating"

@@ -58,7 +58,7 @@ class Index:
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks, DiscreteFM
-    >>> from bitfm.data import make_bookshop
+    >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
     >>> rows = {name: block.rows for name, block in shop.blocks().blocks.items()}
     >>> readers, books = Block(rows["reader"], {"id": sp.identity(200)}), Block(rows["book"], {"id": sp.identity(100)})

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import ModelFileError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from bitfm.data.columns.infer import Inferred, ObservedColumn
 
 __all__ = ["FittedColumn", "Kind"]
 
 
 @dataclass(frozen=True)
 class Kind(ABC):
-    """How a column becomes features; see the classes that derive from it.
+    """How a column becomes features: derive a frozen dataclass from it and register it with `register_kind`.
+
+    Its fields are the settings, which a model file keeps, so each is something that JSON can hold.
+
+    Attributes
+    ----------
+    called : str
+        The name by which a user declares it.
+    priority : int
+        When it is asked what a column is: the highest first. The package's own are "ignore" 100, "multi-category" 90,
+        "date" 80, "number" 70, "text" 60 and "category" 50.
 
     Examples
     --------
@@ -30,7 +42,25 @@ class Kind(ABC):
     True
     """
 
-    called: ClassVar[str]  # as a user declares it
+    called: ClassVar[str]
+    priority: ClassVar[int] = 95
+
+    @classmethod
+    def shorthands(cls) -> dict[str, Self]:
+        """Return what a user may declare by name: by default the kind with its default settings, if all have one."""
+        needed = any(f.default is MISSING and f.default_factory is MISSING for f in fields(cls))
+        return {} if needed else {cls.called: cls()}
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Return this kind, with settings and the reason, if a column looks like it; by default never.
+
+        Parameters
+        ----------
+        column : ObservedColumn
+            Its name, its values, and what others have found out about them.
+        """
+        return None
 
     @abstractmethod
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
@@ -43,6 +73,16 @@ class Kind(ABC):
         values : polars.Series
             Of any type.
         """
+
+    def readable(self, values: pl.Series) -> bool:
+        """Tell whether any of the values can be read as this kind; if none can, declaring it was a mistake.
+
+        Parameters
+        ----------
+        values : polars.Series
+            One or more, of any type, none of them null.
+        """
+        return True
 
     @abstractmethod
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
@@ -97,8 +137,8 @@ class FittedColumn(ABC):
         """Number of features; 0 if the column tells nothing."""
 
     @abstractmethod
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        """Return one row a value, float32; empty where the value is missing or was never seen.
+    def transform(self, values: pl.Series) -> FeatureTable:
+        """Return one row per value, float32; empty where the value is missing or was never seen.
 
         Parameters
         ----------
@@ -121,20 +161,6 @@ class FittedColumn(ABC):
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps."""
         return {}
-
-
-def one_a_row(columns: NDArray[np.int32], width: int) -> sp.csr_matrix:
-    """Return a 1 a row, in the column given; a row whose column is negative is empty."""
-    known = columns >= 0
-    indptr = np.zeros(len(columns) + 1, np.int32)
-    np.cumsum(known, out=indptr[1:])
-    indices = columns[known]
-    return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(columns), width))
-
-
-def empty_rows(n_rows: int, width: int) -> sp.csr_matrix:
-    """Return a table without entries."""
-    return one_a_row(np.full(n_rows, -1, np.int32), width)
 
 
 def damage(name: str, what: str) -> ModelFileError:

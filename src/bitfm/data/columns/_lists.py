@@ -1,4 +1,4 @@
-"""Lists in a column: what separates their values, and one value a row."""
+"""Lists in a column: what separates their values, and one value per row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.data.columns._casting import as_text, as_words
+from bitfm.data.casting import as_text, as_words
 
 if TYPE_CHECKING:
     import polars as pl

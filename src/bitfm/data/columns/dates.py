@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._bins import Bins
 from bitfm.data.columns._column import FittedColumn, Kind, damage, exactly
-from bitfm.data.columns._times import as_times
+from bitfm.data.columns.infer import Inferred, ObservedColumn
+from bitfm.data.columns.number import Bins
+from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import parse_times
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,14 +26,18 @@ __all__ = ["DateParts"]
 _SIZES = {"year": None, "month": 12, "weekday": 7, "hour": 24}  # as many years as there are
 _SINGLE_YEARS = 32  # of more different years, ranges of years
 _YEAR_BINS = 10
+_TIME = re.compile(r"(^|[\W_])(time|timestamp|date|datetime|created|updated|at)$", re.IGNORECASE)
+_YEARS_1980_TO_2100 = (315_532_800, 4_102_444_800)  # seconds since 1970
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds since 1970 of the years 1 and 9999
 
 
+@register_kind
 @dataclass(frozen=True)
 class DateParts(Kind):
     """Dates and times by year, month, weekday and hour: a feature for each year, each month and so on.
 
-    Taken are dates, times, strings as ISO 8601 writes them, and seconds since 1970. A year after the last one counts
-    as the last. More than 32 years become ranges that hold about equally many rows.
+    Taken are dates, times, strings as ISO 8601 writes them, and seconds since 1970, all in UTC; see `parse_times`. A
+    year after the last one counts as the last. More than 32 years become ranges that hold about equally many rows.
 
     Parameters
     ----------
@@ -49,6 +56,7 @@ class DateParts(Kind):
     """
 
     called: ClassVar[str] = "date"
+    priority: ClassVar[int] = 80
     parts: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -59,15 +67,36 @@ class DateParts(Kind):
             raise ValueError(f"DateParts: parts must be some of {', '.join(_SIZES)}, got {self.parts!r}.")
         object.__setattr__(self, "parts", tuple(self.parts))  # JSON has lists only
 
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take dates, times, and seconds since 1970 in a column that is called so."""
+        import polars as pl
+
+        if column.distinct < 2:
+            return None
+        if column.values.dtype in (pl.Date, pl.Datetime):
+            return Inferred(cls(), "dates" if column.values.dtype == pl.Date else "times")
+        if column.has_dates:
+            return Inferred(cls(), f"dates such as {column.informative[0]}")
+        numbers = column.numbers
+        if numbers is None or not column.integers or column.has_codes or not _TIME.search(column.name):
+            return None
+        plausible = numbers.min() >= _YEARS_1980_TO_2100[0] and numbers.max() <= _YEARS_1980_TO_2100[1]
+        return Inferred(cls(), "seconds since 1970, as its name says") if plausible else None
+
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the parts, and take the years."""
-        times = as_times(values).drop_nulls()
+        times = _moments(values).drop_nulls()
         if self.parts is None:
             parts = tuple(part for part in _SIZES if len(np.unique(_codes(times, part))) > 1)
         else:
             parts = tuple(part for part in _SIZES if part in self.parts)
         years = _codes(times, "year") if "year" in parts else np.zeros(0)
         return _FittedDates(name, self, parts, Bins.of(years, _YEAR_BINS, _SINGLE_YEARS))
+
+    def readable(self, values: pl.Series) -> bool:
+        """Tell whether any value is a time."""
+        return _moments(values).count() > 0
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -98,17 +127,17 @@ class _FittedDates(FittedColumn):
     def width(self) -> int:
         return self._starts[-1]
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        times = as_times(values)
+    def transform(self, values: pl.Series) -> FeatureTable:
+        times = _moments(values)
         columns = np.full((len(times), len(self._parts)), -1, np.int32)
         present = times.is_not_null().to_numpy()
         for i, part in enumerate(self._parts):
             codes = _codes(times.drop_nulls(), part)
             columns[present, i] = self._years.find(codes) if part == "year" else codes
         known = columns >= 0
-        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int32)
+        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         indices = (columns + np.array(self._starts[:-1], np.int32))[known]
-        return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(times), self.width))
+        return FeatureTable.sparse(indptr, indices, np.ones(len(indices), np.float32), self.width)
 
     def label(self, feature: int) -> str:
         number = int(np.searchsorted(self._starts, feature, side="right")) - 1
@@ -126,6 +155,15 @@ class _FittedDates(FittedColumn):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         return self._years.tensors()
+
+
+def _moments(values: pl.Series) -> pl.Series:
+    """Return a column of any type as times in UTC, null where a value is none or not of the calendar."""
+    import polars as pl
+
+    seconds = parse_times(values)
+    seconds = seconds.set((seconds < _FIRST) | (seconds > _LAST), None)
+    return (seconds * 1000).cast(pl.Datetime("ms"))
 
 
 def _codes(times: pl.Series, part: str) -> NDArray[np.float64]:

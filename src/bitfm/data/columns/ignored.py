@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, empty_rows, exactly
+from bitfm.data.columns._column import FittedColumn, Kind, exactly
+from bitfm.data.columns._lists import exploded
+from bitfm.data.columns.infer import Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Ignored"]
 
 
+@register_kind
 @dataclass(frozen=True)
 class Ignored(Kind):
     """A column that is left out: it has no features.
@@ -29,6 +33,23 @@ class Ignored(Kind):
     """
 
     called: ClassVar[str] = "ignore"
+    priority: ClassVar[int] = 100
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take columns that say nothing about rows."""
+        if column.has_lists:
+            return None if exploded(column.values, None)[1].count() else Inferred(cls(), "no values")
+        if column.values.dtype.is_nested():
+            return Inferred(cls(), "nested values")
+        if column.distinct == 0:
+            return Inferred(cls(), "no values")
+        if column.distinct == 1:
+            everywhere = len(column.present) == len(column.values)
+            return Inferred(cls(), "the same value in every row") if everywhere else None
+        if column.numbers is not None and not len(column.numbers):
+            return Inferred(cls(), "no finite numbers")
+        return None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Learn nothing."""
@@ -48,8 +69,8 @@ class _FittedIgnored(FittedColumn):
     def width(self) -> int:
         return 0
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return empty_rows(len(values), 0)
+    def transform(self, values: pl.Series) -> FeatureTable:
+        return FeatureTable.empty(len(values), 0)
 
     def label(self, feature: int) -> str:
         raise IndexError(f"The column {self.name!r} is ignored, so it has no feature {feature}.")

@@ -1,45 +1,37 @@
-"""Which kind a column is, by its values."""
+"""Which kind a column is, by its values: the kinds are asked one after the other."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bitfm.data.columns._casting import as_words
-from bitfm.data.columns._column import Kind
-from bitfm.data.columns._lists import exploded, find_separator, has_lists
-from bitfm.data.columns._numbers import as_numbers, number_text
-from bitfm.data.columns._times import is_iso
-from bitfm.data.columns.category import Category
-from bitfm.data.columns.dates import DateParts
-from bitfm.data.columns.ignored import Ignored
-from bitfm.data.columns.multi_category import MultiCategory
-from bitfm.data.columns.number import Number
-from bitfm.data.columns.text import Text
+from bitfm.data.casting import as_words
+from bitfm.data.columns._lists import has_lists
+from bitfm.data.columns.registry import all_kinds
+from bitfm.data.parsing import is_date, parse_numbers
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
-__all__ = ["Inferred", "infer_kind"]
+    from bitfm.data.columns._column import Kind
+
+__all__ = ["Inferred", "ObservedColumn", "infer_kind"]
 
 _LOOKED_AT = 20_000  # values that tell what the others look like
 _NEARLY_ALL = 0.95
-_FEW = 32  # different whole numbers that are categories, rather than quantities
-_PROSE = 8.0  # words a value
-_SEVERAL = 1.5  # words a value
+FEW = 32  # different whole numbers that are categories, rather than quantities
 _REPEATING = 0.2  # of the rows must share their value with another row, or the column tells nothing
 _ZEROS = 0.005  # of the values that begin with a zero: so few may be slips of the pen
-
-_MISSING = ("unknown", "missing", "n/a", "na", "nan", "none", "null", "not available", "-", "--", "?")
 _CODE = re.compile(
     r"(^|[\W_])(id|code|zip|zip_?code|post_?code|postal_?code|city|country|region|state|category|genre|brand|store)$",
     re.IGNORECASE,
 )
-_TIME = re.compile(r"(^|[\W_])(time|timestamp|date|datetime|created|updated|at)$", re.IGNORECASE)
-_YEARS_1980_TO_2100 = (315_532_800, 4_102_444_800)  # seconds since 1970
+_MISSING = ("unknown", "missing", "n/a", "na", "nan", "none", "null", "not available", "-", "--", "?")
 
 
 @dataclass(frozen=True)
@@ -55,6 +47,109 @@ class Inferred:
 
     kind: Kind
     reason: str
+
+
+class ObservedColumn:
+    """A column as `Kind.infer` sees it; what several kinds want to know is found out once.
+
+    Attributes
+    ----------
+    name : str
+        What the column is called.
+    values : polars.Series
+        Strings without blanks around them; null where empty.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> column = ObservedColumn("price", pl.Series(["$4.99", " ", "$5"]))
+    >>> column.is_text, column.distinct, column.numbers
+    (True, 2, array([4.99, 5.  ]))
+    """
+
+    def __init__(self, name: str, values: pl.Series) -> None:
+        import polars as pl
+
+        self.name = name
+        self.has_lists = has_lists(values)
+        words = values.dtype in (pl.Object, pl.String, pl.Binary, pl.Time) and not self.has_lists
+        self.values = as_words(values) if words else values
+        self.is_text = words  # and not, say, categories
+
+    @cached_property
+    def present(self) -> pl.Series:
+        """The values that are there."""
+        present = self.values.drop_nulls()
+        return present.drop_nans() if present.dtype.is_float() else present
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different values there are; 0 for lists and nested values, which cannot be told apart."""
+        import polars as pl
+
+        return 0 if self.values.dtype.is_nested() or self.values.dtype == pl.Object else self.present.n_unique()
+
+    @cached_property
+    def sample(self) -> pl.Series:
+        """Some twenty thousand of the values, evenly spread."""
+        return self.present.gather_every(max(1, len(self.present) // _LOOKED_AT))
+
+    @cached_property
+    def informative(self) -> pl.Series:
+        """The sample of strings without words such as "unknown", which to dates and numbers are missing."""
+        return self.sample.filter(~self.sample.str.to_lowercase().is_in(_MISSING))
+
+    @cached_property
+    def has_dates(self) -> bool:
+        """Whether nearly all strings are dates."""
+        return (
+            self.is_text
+            and len(self.informative) > 0
+            and is_date(self.informative).sum() >= _NEARLY_ALL * len(self.informative)
+        )
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The finite numbers of the sample, or None where values are none, or fewer than nearly all of the strings."""
+        import polars as pl
+
+        dtype, values = self.values.dtype, self.sample
+        if self.is_text:
+            numbers = parse_numbers(self.informative)
+            if self.has_dates or not len(self.informative) or numbers.count() < _NEARLY_ALL * len(self.informative):
+                return None
+        elif dtype == pl.Duration:
+            numbers = values.dt.total_microseconds() / 1e6
+        elif dtype.is_numeric():
+            numbers = parse_numbers(values)
+        else:
+            return None
+        return numbers.drop_nulls().to_numpy()
+
+    @cached_property
+    def integers(self) -> bool:
+        """Whether there are numbers and all are whole."""
+        numbers = self.numbers
+        return numbers is not None and bool((numbers == np.floor(numbers)).all())
+
+    @cached_property
+    def has_codes(self) -> bool:
+        """Whether there are numbers that are no quantities: by the column's name, or by the zeros they begin with."""
+        if self.is_text and self.informative.str.contains(r"^0[0-9]").sum() > _ZEROS * len(self.informative):
+            return self.numbers is not None
+        return self.integers and _CODE.search(self.name) is not None
+
+    @cached_property
+    def mean_words(self) -> float:
+        """How many words a string has on average."""
+        return float(self.sample.str.count_matches(r"\S+").to_numpy().mean())
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether enough rows share their value with another."""
+        n = len(self.present)
+        once = int(self.present.is_unique().sum()) if self.distinct > n / 10 else 0
+        return n - once >= _REPEATING * n
 
 
 def infer_kind(name: str, values: pl.Series) -> Inferred:
@@ -80,84 +175,11 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
     >>> infer_kind("title", pl.Series(["Toy Story", "Grumpier Old Men", "Heat", "Sudden Death"])).reason
     'mostly different texts of 2 words'
     """
-    import polars as pl
+    from bitfm.data.columns.ignored import Ignored
 
-    dtype = values.dtype
-    if has_lists(values):
-        _, listed = exploded(values, None)
-        return Inferred(MultiCategory(), "lists") if listed.drop_nulls().len() else Inferred(Ignored(), "no values")
-    if dtype == pl.Struct:
-        return Inferred(Ignored(), "nested values")
-    if dtype in (pl.Object, pl.String, pl.Binary, pl.Time):
-        values = as_words(values)
-    present = values.drop_nulls()
-    if dtype.is_float():
-        present = present.drop_nans()
-    distinct = present.n_unique()
-    if distinct == 0:
-        return Inferred(Ignored(), "no values")
-    if distinct == 1:
-        if len(present) == len(values):
-            return Inferred(Ignored(), "the same value in every row")
-        return Inferred(Category(), "one value or none")
-    if dtype == pl.Boolean:
-        return Inferred(Category(), "true or false")
-    if dtype in (pl.Categorical, pl.Enum):
-        return Inferred(Category(), f"{distinct:,} categories")
-    if dtype in (pl.Date, pl.Datetime):
-        return Inferred(DateParts(), "dates" if dtype == pl.Date else "times")
-    if values.dtype == pl.String:
-        return _of_strings(name, present, distinct)
-    return _of_numbers(name, present, present.gather_every(_stride(present)), distinct)
-
-
-def _of_numbers(name: str, present: pl.Series, sample: pl.Series, distinct: int) -> Inferred:
-    """Judge numbers, or strings of them."""
-    numbers = as_numbers(sample)
-    numbers = numbers[~np.isnan(numbers)]
-    if not len(numbers):
-        return Inferred(Ignored(), "no finite numbers")
-    whole = bool((numbers == np.floor(numbers)).all())
-    if whole and _CODE.search(name):
-        return _if_it_repeats(present, distinct)
-    if whole and _TIME.search(name) and _within(numbers, _YEARS_1980_TO_2100):
-        return Inferred(DateParts(), "seconds since 1970, as its name says")
-    if whole and distinct <= _FEW:
-        return Inferred(Category(), f"{distinct} distinct whole numbers")
-    low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
-    return Inferred(Number(), f"{'whole numbers' if whole else 'numbers'} from {low} to {high}")
-
-
-def _of_strings(name: str, present: pl.Series, distinct: int) -> Inferred:
-    sample = present.gather_every(_stride(present))
-    told = sample.filter(~sample.str.to_lowercase().is_in(_MISSING))  # to dates and numbers, these are missing
-    if len(told) and is_iso(told).sum() >= _NEARLY_ALL * len(told):
-        return Inferred(DateParts(), f"dates such as {told[0]}")
-    if len(told) and (~np.isnan(as_numbers(told))).mean() >= _NEARLY_ALL:
-        codes = told.str.contains(r"^0\d").sum() > _ZEROS * len(told)  # no quantity is written so
-        return _if_it_repeats(present, distinct) if codes else _of_numbers(name, present, told, distinct)
-    separator = find_separator(sample)
-    if separator is not None:
-        return Inferred(MultiCategory(separator), f"lists separated by {separator!r}")
-    words = sample.str.count_matches(r"\S+").to_numpy().mean()
-    different = distinct > len(present) / 2
-    if words >= _PROSE and (different or distinct > _FEW):
-        return Inferred(Text(), f"texts of {words:.0f} words")
-    if words >= _SEVERAL and different:
-        return Inferred(Text(), f"mostly different texts of {words:.0f} words")
-    return _if_it_repeats(present, distinct)
-
-
-def _if_it_repeats(present: pl.Series, distinct: int) -> Inferred:
-    once = int(present.is_unique().sum()) if distinct > len(present) / 10 else 0
-    if len(present) - once < _REPEATING * len(present):
-        return Inferred(Ignored(), f"{distinct:,} values in {len(present):,} rows hardly repeat")
-    return Inferred(Category(), f"{distinct:,} categories")
-
-
-def _stride(values: pl.Series) -> int:
-    return max(1, len(values) // _LOOKED_AT)
-
-
-def _within(numbers: np.typing.NDArray[np.float64], span: tuple[int, int]) -> bool:
-    return bool(numbers.min() >= span[0] and numbers.max() <= span[1])
+    column = ObservedColumn(name, values)
+    for kind in all_kinds():
+        found = kind.infer(column)
+        if found is not None:
+            return found
+    return Inferred(Ignored(), f"{column.distinct:,} values in {len(column.present):,} rows hardly repeat")

@@ -1,4 +1,4 @@
-"""Several values a row: genres, tags, authors."""
+"""Several values per row: genres, tags, authors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._casting import as_words
-from bitfm.data.columns._categories import Categories, FittedCategories
+from bitfm.data.casting import as_words
 from bitfm.data.columns._column import FittedColumn, Kind, check_count
 from bitfm.data.columns._lists import exploded, find_separator
-from bitfm.data.hot import unit_rows
+from bitfm.data.columns.category import Categories, FittedCategories
+from bitfm.data.columns.infer import Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MultiCategory"]
 
 
+@register_kind
 @dataclass(frozen=True)
 class MultiCategory(Kind):
     """Several values a row, such as genres or tags: a feature for each.
@@ -49,6 +51,7 @@ class MultiCategory(Kind):
     """
 
     called: ClassVar[str] = "multi-category"
+    priority: ClassVar[int] = 90
     separator: str | None = None
     max_categories: int = 1_000_000
 
@@ -56,6 +59,16 @@ class MultiCategory(Kind):
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
             raise ValueError(f"MultiCategory: separator must be a string such as '|' or None, got {self.separator!r}.")
         check_count("MultiCategory", "max_categories", self.max_categories)
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take lists, and strings that hold some."""
+        if column.has_lists:
+            return Inferred(cls(), "lists")
+        if not column.is_text or column.distinct < 2 or column.has_dates or column.numbers is not None:
+            return None
+        separator = find_separator(column.sample)
+        return Inferred(cls(separator), f"lists separated by {separator!r}") if separator is not None else None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the categories, and the separator if it was not given."""
@@ -74,11 +87,11 @@ class _FittedMultiCategory(FittedCategories):
 
     kind: MultiCategory
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         rows, tokens = exploded(values, self.kind.separator)
         numbers = self.categories.known.numbers(as_words(tokens))
         known = np.flatnonzero(numbers >= 0)
-        return unit_rows(rows[known], numbers[known], (len(values), self.width))
+        return FeatureTable.unit_rows(rows[known], numbers[known], (len(values), self.width))
 
     def facts(self) -> str:
         split = "" if self.kind.separator is None else f", split at {self.kind.separator!r}"

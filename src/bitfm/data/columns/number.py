@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._bins import Bins
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, one_a_row, reals
-from bitfm.data.columns._numbers import as_numbers
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, reals
+from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import number_text, parse_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,10 +24,58 @@ _FARTHEST = 4.0  # spreads from the mean; beyond, a number counts as this far
 
 
 @dataclass(frozen=True)
+class Bins:
+    """The lowest and the highest number of each bin, rising."""
+
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.lows)
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.float64], most: int, alone: int) -> Bins:
+        """Return up to `most` bins of equal counts, or one per number if there are up to `alone` different ones."""
+        distinct, counts = np.unique(numbers, return_counts=True)
+        if len(distinct) <= alone:
+            return cls(distinct, distinct)
+        # Equal numbers share a bin, so a bin ends with the number by which its share is complete.
+        ends = np.unique(np.searchsorted(np.cumsum(counts) * most, np.arange(1, most + 1) * len(numbers)))
+        return cls(distinct[np.concatenate([[0], ends[:-1] + 1])], distinct[ends])
+
+    def find(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the bin of each number, -1 for NaN; the outer bins go on for ever."""
+        if not len(self):
+            return np.full(len(numbers), -1, np.int32)
+        found = np.searchsorted(self.highs[:-1], numbers)
+        return np.where(np.isnan(numbers), -1, found).astype(np.int32)
+
+    def label(self, number: int) -> str:
+        """Return a bin as people write it."""
+        low, high = (number_text(float(ends[number])) for ends in (self.lows, self.highs))
+        return low if low == high else f"{low} to {high}"
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that a model file keeps."""
+        return {"lows": self.lows, "highs": self.highs}
+
+    @classmethod
+    def restored(cls, name: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the bins of `tensors`."""
+        lows = reals(name, tensors, "lows", (-1,))
+        highs = reals(name, tensors, "highs", lows.shape)
+        if (lows > highs).any() or (highs[:-1] >= lows[1:]).any():
+            raise damage(name, "its bins do not rise")
+        return cls(lows, highs)
+
+
+@register_kind
+@dataclass(frozen=True)
 class Number(Kind):
     """A quantity, such as a price or a year.
 
-    Strings of numbers count, too: "4.99", "$4.99" and "1,299". A value that is no number is missing.
+    Strings of numbers count, too: "4.99", "$4.99" and "1,299"; see `parse_numbers`. A duration counts in seconds, a
+    date in seconds since 1970. A value that is no number is missing.
 
     Parameters
     ----------
@@ -52,6 +101,7 @@ class Number(Kind):
     """
 
     called: ClassVar[str] = "number"
+    priority: ClassVar[int] = 70
     scale: Literal["bins", "standard"] = "bins"
     bins: int = 10
 
@@ -60,13 +110,31 @@ class Number(Kind):
             raise ValueError(f"Number: scale must be 'bins' or 'standard', got {self.scale!r}.")
         check_count("Number", "bins", self.bins)
 
+    @classmethod
+    def shorthands(cls) -> dict[str, Self]:
+        """Return both scales."""
+        return {"number": cls(), "standard": cls(scale="standard")}
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take numbers, unless they are codes, or whole and few."""
+        numbers = column.numbers
+        if numbers is None or column.distinct < 2 or column.has_codes or (column.integers and column.distinct <= FEW):
+            return None
+        low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
+        return Inferred(cls(), f"{'whole numbers' if column.integers else 'numbers'} from {low} to {high}")
+
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the bins, or take the mean and the spread."""
-        numbers = as_numbers(values)
+        numbers = quantities(values)
         numbers = numbers[~np.isnan(numbers)]
         if self.scale == "bins":
             return _FittedBins(name, self, Bins.of(numbers, self.bins, self.bins))
         return _FittedStandard(name, self, *_mean_and_spread(numbers))
+
+    def readable(self, values: pl.Series) -> bool:
+        """Tell whether any value is a number."""
+        return bool(np.isfinite(quantities(values)).any())
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -92,8 +160,8 @@ class _FittedBins(FittedColumn):
     def width(self) -> int:
         return len(self._bins)
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        return one_a_row(self._bins.find(as_numbers(values)), self.width)
+    def transform(self, values: pl.Series) -> FeatureTable:
+        return FeatureTable.one_hot(self._bins.find(quantities(values)), self.width)
 
     def label(self, feature: int) -> str:
         return self._bins.label(feature)
@@ -121,16 +189,15 @@ class _FittedStandard(FittedColumn):
     def width(self) -> int:
         return int(self._spread > 0)
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
-        numbers = as_numbers(values)
+    def transform(self, values: pl.Series) -> FeatureTable:
+        numbers = quantities(values)
         if not self.width:
-            return empty_rows(len(numbers), 0)
+            return FeatureTable.empty(len(numbers), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
             distance = np.clip((numbers - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
-        table = one_a_row(np.where(np.isnan(distance), -1, 0).astype(np.int32), 1)
-        table.data = distance[~np.isnan(distance)].astype(np.float32)
-        table.eliminate_zeros()
-        return table
+        values32 = distance.astype(np.float32)
+        table = FeatureTable.one_hot(np.where(np.isnan(distance) | (values32 == 0), -1, 0), 1)
+        return replace(table, values=values32[np.isfinite(values32) & (values32 != 0)])
 
     def label(self, feature: int) -> str:
         return "value"
@@ -142,6 +209,17 @@ class _FittedStandard(FittedColumn):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         return {"mean": np.array(self._mean, np.float64), "spread": np.array(self._spread, np.float64)}
+
+
+def quantities(values: pl.Series) -> NDArray[np.float64]:
+    """Return a column of any type as numbers, NaN where a value is none."""
+    import polars as pl
+
+    if values.dtype == pl.Duration:
+        values = values.dt.total_microseconds() / 1e6
+    elif values.dtype in (pl.Date, pl.Datetime):
+        values = values.dt.epoch("us") / 1e6
+    return parse_numbers(values).fill_null(np.nan).to_numpy()
 
 
 def _mean_and_spread(numbers: NDArray[np.float64]) -> tuple[float, float]:

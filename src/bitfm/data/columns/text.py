@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bitfm.data.columns._casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, empty_rows, exactly, reals
+from bitfm.data.casting import as_words
+from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, reals
+from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
+from bitfm.data.columns.registry import register_kind
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.tfidf import WordWeights
 from bitfm.data.vocabulary import Vocabulary
-from bitfm.data.words import Words
 from bitfm.errors import ModelFileError
 
 if TYPE_CHECKING:
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Text"]
 
+_PROSE = 8.0  # words per value
+_SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
 
 
+@register_kind
 @dataclass(frozen=True)
 class Text(Kind):
     """Prose, such as titles or descriptions: a feature for each of the words that weigh most, see `Words`.
@@ -47,20 +52,35 @@ class Text(Kind):
     """
 
     called: ClassVar[str] = "text"
+    priority: ClassVar[int] = 60
     max_words: int = 8000
 
     def __post_init__(self) -> None:
         check_count("Text", "max_words", self.max_words)
 
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take strings of many words, or of several words that are mostly different."""
+        if not column.is_text or column.distinct < 2 or column.has_dates or column.numbers is not None:
+            return None
+        words, different = column.mean_words, column.distinct > len(column.present) / 2
+        if words >= _PROSE and (different or column.distinct > FEW):
+            return Inferred(cls(), f"texts of {words:.0f} words")
+        if words >= _SEVERAL and different:
+            return Inferred(cls(), f"mostly different texts of {words:.0f} words")
+        return None
+
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the words."""
+        from bitfm.data.words import Words  # scikit-learn, which a query does not need
+
         texts = as_words(values).drop_nulls().to_list()
         words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
         try:
             words.fit(texts)
         except ValueError:  # scikit-learn's way to say that no word is left
             return _FittedText(name, self, None)
-        return _FittedText(name, self, words)
+        return _FittedText(name, self, words.weights_)
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -74,29 +94,27 @@ class Text(Kind):
         words = known.take(np.arange(len(known))).to_list()
         if len(words) != len(idf) or len(set(words)) != len(words) or (idf <= 0).any():
             raise damage(name, f"it has {len(idf)} weights for {len(set(words))} different words")
-        return _FittedText(name, self, Words.restored(words, idf) if words else None)
+        return _FittedText(name, self, WordWeights(words, idf) if words else None)
 
 
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    def __init__(self, name: str, kind: Text, words: Words | None) -> None:
+    def __init__(self, name: str, kind: Text, words: WordWeights | None) -> None:
         super().__init__(name, kind)
         self._words = words  # None: no word was left
 
     @property
     def width(self) -> int:
-        return 0 if self._words is None else len(self._words.words_)
+        return 0 if self._words is None else len(self._words.words)
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         if self._words is None or not len(values):
-            return empty_rows(len(values), self.width)
-        table = self._words.transform(as_words(values).to_list())
-        table.sort_indices()
-        return table
+            return FeatureTable.empty(len(values), self.width)
+        return self._words.transform(as_words(values).to_list())
 
     def label(self, feature: int) -> str:
-        return str(self._words.words_[feature]) if self._words is not None else ""
+        return self._words.words[feature] if self._words is not None else ""
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
@@ -104,6 +122,5 @@ class _FittedText(FittedColumn):
     def tensors(self) -> dict[str, NDArray[Any]]:
         import polars as pl
 
-        words = [] if self._words is None else self._words.words_.tolist()
-        idf = np.zeros(0) if self._words is None else np.asarray(self._words.idf_, np.float64)
+        words, idf = ([], np.zeros(0)) if self._words is None else (self._words.words, self._words.idf)
         return Vocabulary.of(pl.Series(words, dtype=pl.String)).tensors() | {"idf": idf}

@@ -1,11 +1,11 @@
-"""Tables with a JSON object a line, or a JSON list of objects."""
+"""Tables with one JSON object per line, or a JSON list of objects."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from bitfm.data.tables._content import as_utf8
+from bitfm.data.files import as_utf8
 from bitfm.data.tables._python import from_rows
 from bitfm.errors import DataFileError
 
@@ -45,7 +45,7 @@ def _lines(name: str, content: bytes) -> list[dict[str, Any]]:
             row = json.loads(line)
         except ValueError as error:
             raise DataFileError(
-                f"{name}, line {number}: not in JSON format ({error}); expected an object a line"
+                f"{name}, line {number}: not in JSON format ({error}); expected one object per line"
             ) from None
         _check(name, f"line {number}", row)
         rows.append(row)
@@ -54,4 +54,6 @@ def _lines(name: str, content: bytes) -> list[dict[str, Any]]:
 
 def _check(name: str, place: str, row: Any) -> None:
     if not isinstance(row, dict):
-        raise DataFileError(f"{name}, {place}: {type(row).__name__} in JSON; expected an object with a value a column")
+        raise DataFileError(
+            f"{name}, {place}: {type(row).__name__} in JSON; expected an object with one value per column"
+        )

@@ -1,4 +1,4 @@
-"""Matrices in MATLAB files: a row a non-zero, or a row a matrix row."""
+"""Matrices in MATLAB files: one row per non-zero, or per row of the matrix."""
 
 from __future__ import annotations
 

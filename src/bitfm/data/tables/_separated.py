@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.data.tables._cells import typed, unquoted
-from bitfm.data.tables._content import as_utf8
-from bitfm.data.tables._sniff import QUOTES_ARE_RARE, guess_separator, is_header, sample_rows
+from bitfm.data.files import as_utf8
+from bitfm.data.parsing import parse_number, plain_numbers
 from bitfm.errors import DataFileError
 
 if TYPE_CHECKING:
     import polars as pl
 
+_SEPARATORS = ("::", "\t", ",", ";", "|")  # the first of equals wins
+_QUOTES_ARE_RARE = ("::", "\t")  # files of these have bare quotes in their texts more often than quoted cells
+_SAMPLE_BYTES = 1 << 16
+_SAMPLE_LINES = 100
+_MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None", r"\N"]  # in a column of numbers
 _UNUSED = b"\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06\x07"
 
 
@@ -24,19 +31,19 @@ def read_separated(name: str, content: bytes, columns: Sequence[str] | None, sep
     whole = as_utf8(name, content)
     content = whole.lstrip(b"\n")
     if separator is None:
-        separator = guess_separator(content)
+        separator = _guess_separator(content)
     if not separator or set(separator) & set('"\r\n'):
         raise ValueError(f"separator is {separator!r}; expected what is between cells, such as ';' or '::'")
-    first, *others = sample_rows(content, separator)
+    first, *others = _sample_rows(content, separator)
     if columns is not None and len(columns) != len(first):
         raise DataFileError(
             f"{name} has {len(first)} columns, but {len(columns)} names were given; its first line is {_shown(content)}"
         )
     names = list(columns) if columns is not None else _names(name, first)
-    header = columns is None or is_header(first, others, columns)
+    header = columns is None or _is_header(first, others, columns)
     frame = _read(name, content, separator, len(first), header, skipped=len(whole) - len(content))
     frame.columns = names
-    return frame.select(typed(column) for column in frame)
+    return frame.select(_typed(column) for column in frame)
 
 
 def _read(name: str, content: bytes, separator: str, n_columns: int, header: bool, skipped: int) -> pl.DataFrame:
@@ -46,7 +53,7 @@ def _read(name: str, content: bytes, separator: str, n_columns: int, header: boo
     text, mark = _with_one_byte(name, content, separator)
     # Columns get names of their own, as the file's may repeat, or its first line may be an empty one.
     topped = mark.join(b"%d" % place for place in range(n_columns)) + b"\n" + text
-    readings = (False, True) if separator in QUOTES_ARE_RARE else (True, False)
+    readings = (False, True) if separator in _QUOTES_ARE_RARE else (True, False)
     problem = ""
     for quoted in readings if b'"' in text else (False,):
         cells, lines = _row_lengths(text, mark, quoted)
@@ -68,7 +75,7 @@ def _read(name: str, content: bytes, separator: str, n_columns: int, header: boo
             problem = problem or f" cannot be read as a table ({reason})"
             continue
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # empty lines say nothing
-        return frame if quoted or b'"' not in text else frame.select(unquoted(column) for column in frame)
+        return frame if quoted or b'"' not in text else frame.select(_unquoted(column) for column in frame)
     raise DataFileError(f"{name}{problem}; are the quotation marks in pairs, and is {separator!r} between all cells?")
 
 
@@ -113,3 +120,82 @@ def _names(name: str, cells: Sequence[str]) -> list[str]:
 def _shown(content: bytes) -> str:
     line = content.split(b"\n", 1)[0].decode()
     return repr(line if len(line) <= 100 else line[:97] + "...")
+
+
+def _guess_separator(content: bytes) -> str:
+    """Return the separator that gives all rows the same number of cells, more than one, or comes nearest to it."""
+    best, score = ",", 0.0
+    for separator in _SEPARATORS:
+        lengths = Counter(len(row) for row in _sample_rows(content, separator))
+        usual, count = lengths.most_common(1)[0] if lengths else (0, 0)
+        if usual > 1 and count / lengths.total() > score:
+            best, score = separator, count / lengths.total()
+    return best
+
+
+def _sample_rows(content: bytes, separator: str) -> list[list[str]]:
+    """Return the cells of the first rows."""
+    sample = content[:_SAMPLE_BYTES]
+    if len(content) > _SAMPLE_BYTES:  # do not judge by half a line, unless there is no other
+        sample = sample[: sample.rfind(b"\n") + 1] or content.split(b"\n", 1)[0]
+    lines = [line for line in sample.decode(errors="replace").split("\n") if line][:_SAMPLE_LINES]
+    if separator not in _QUOTES_ARE_RARE and len(separator) == 1:
+        with contextlib.suppress(csv.Error):
+            return list(csv.reader((line + "\n" for line in lines), delimiter=separator))
+    return [[_bare(cell) for cell in line.split(separator)] for line in lines]
+
+
+def _is_header(first: Sequence[str], others: Sequence[Sequence[str]], names: Sequence[str]) -> bool:
+    """Return whether the first row holds names of columns: the names expected, or a word above numbers."""
+    if [cell.strip().casefold() for cell in first] == [name.strip().casefold() for name in names]:
+        return True
+    for place, cell in enumerate(first):
+        below = [row[place].strip() for row in others if len(row) == len(first)]
+        numbers = [parse_number(each) for each in below if each and each not in _MISSING]
+        if cell.strip() and parse_number(cell) is None and numbers and None not in numbers:
+            return True
+    return False
+
+
+def _bare(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """Return a column of strings, without the empty ones, or as numbers if all of them are numbers."""
+    import polars as pl
+
+    empty = column == ""
+    column = column.set(empty, None) if empty.any() else column
+    present = column.drop_nulls()
+    if not len(present) or not _may_be_numbers(present.head(100)):
+        return column
+    whole = column.cast(pl.Int64, strict=False)
+    if whole.cast(pl.String).equals(column):  # the usual case, and the fastest
+        return whole
+    cells = column.str.strip_chars()
+    cells = cells.set(cells.is_in(_MISSING), None)
+    cells = cells.set(cells == "", None)
+    if cells.null_count() == len(cells) or cells.str.contains(r"^[+-]?0[0-9]").any():  # as zip codes begin
+        return column
+    whole = cells.cast(pl.Int64, strict=False)
+    if whole.null_count() == cells.null_count():
+        return whole
+    numbers = plain_numbers(cells)
+    long = cells.str.contains(r"^[+-]?[0-9]+$").all()  # digits of something else
+    return numbers if numbers.null_count() == cells.null_count() and not long else column
+
+
+def _unquoted(column: pl.Series) -> pl.Series:
+    """Return cells without the quotes around them."""
+    if not column.str.starts_with('"').any():
+        return column
+    inside = column.str.extract(r'(?s)^"((?:[^"]|"")*)"$').str.replace_all('""', '"', literal=True)
+    return inside.fill_null(column)
+
+
+def _may_be_numbers(few: pl.Series) -> bool:
+    import polars as pl
+
+    cells = few.str.strip_chars()
+    return bool((cells.is_in([*_MISSING, ""]) | cells.cast(pl.Float64, strict=False).is_not_null()).all())

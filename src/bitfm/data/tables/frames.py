@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -62,14 +63,14 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     Traceback (most recent call last):
     TypeError: users is of type int; expected a frame of Polars, pandas or Arrow, ..., or a path
     """
-    import narwhals.dependencies as known
     import polars as pl
 
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS
     if isinstance(given, pl.LazyFrame):
         return given.collect(), FrameKind.POLARS
-    if known.is_pandas_dataframe(given):
+    pandas = sys.modules.get("pandas")  # who has a frame of it has imported it
+    if pandas is not None and isinstance(given, pandas.DataFrame):
         from bitfm.data.tables._pandas import from_pandas
 
         return from_pandas(what, given), FrameKind.PANDAS

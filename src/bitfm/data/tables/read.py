@@ -8,8 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bitfm.data.files import is_parquet, not_parquet
-from bitfm.data.tables._content import STANDARD_INPUT, read_content
+from bitfm.data.files import STANDARD_INPUT, is_parquet, not_parquet, read_content
 from bitfm.data.tables._json import read_json
 from bitfm.data.tables._libfm import read_libfm_fields
 from bitfm.data.tables._matlab import is_matlab, read_matlab
@@ -34,7 +33,7 @@ def read_table(
     CSV, TSV, ...   a tab, ``,``, ``;``, ``|`` or ``::`` between cells; a column all of whose cells are
                     numbers holds numbers, unless one begins with 0 as zip codes do
     Parquet         by its first bytes or its name
-    JSON            ``.jsonl``, ``.ndjson`` and ``.json`` with an object a line; lists stay lists
+    JSON            ``.jsonl``, ``.ndjson`` and ``.json`` with one object per line; lists stay lists
     libFM           ``.libfm``; needs ``columns`` such as ``["user:943", "item:1682", "genres:18"]``
     MATLAB          ``file.mat#name``, or ``file.mat#name/3`` for an element of a cell array, from 0
     =============== =====================================================================================
@@ -47,8 +46,8 @@ def read_table(
         Names for the file's columns, all of them. With names, a first line of column names is recognised by these
         names, or by a word above numbers; without, the first line always has the names.
         For libFM, the fields with their sizes: each field becomes a column of numbers within the field, or of lists.
-        For MATLAB, three names (row, column and value by default) for one row a non-zero of a matrix, or two for one
-        row a matrix row with the list of its non-zero columns.
+        For MATLAB, three names (row, column and value by default) for one row per non-zero of a matrix, or two for
+        one row per row of it with the list of its non-zero columns.
     separator
         What is between cells, if it is not to be guessed.
 

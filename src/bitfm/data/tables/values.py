@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.data.parsing import seconds
+from bitfm.data.casting import as_text
+from bitfm.data.parsing import parse_numbers, parse_times
 from bitfm.data.tables.checks import need_columns
 from bitfm.errors import MixedIdsError, ValueInTableError
 
@@ -31,7 +32,7 @@ class Ids(NamedTuple):
 
 
 def numbers_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
-    """Return a column's finite numbers, or those that its strings stand for.
+    """Return a column's finite numbers, or those that its strings stand for; see `parse_numbers`.
 
     Examples
     --------
@@ -43,10 +44,9 @@ def numbers_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.float6
     bitfm.errors.ValueInTableError: ratings, column 'rating', row 2: the value is missing; expected a finite number
     """
     need_columns(what, frame, [column])
-    values = frame[column]
-    numbers = _numbers(values)
-    _refuse(what, values, ~np.isfinite(numbers), "expected a finite number")
-    return numbers
+    numbers = parse_numbers(frame[column])
+    _refuse(what, frame[column], numbers.is_null().to_numpy(), "expected a finite number")
+    return numbers.to_numpy()
 
 
 def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
@@ -79,9 +79,7 @@ def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
 
 
 def times_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
-    """Return a column's times in seconds since 1970: from such numbers, from dates, or from strings as in ISO 8601.
-
-    A time without a zone is taken as UTC.
+    """Return a column's times in seconds since 1970, of whatever stands for one; see `parse_times`.
 
     Examples
     --------
@@ -89,20 +87,10 @@ def times_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
     >>> times_of("ratings", pl.DataFrame({"time": ["1970-01-02", "1970-01-01T00:00:05Z"]}), "time")
     array([86400,     5])
     """
-    import polars as pl
-
     need_columns(what, frame, [column])
-    values = frame[column]
-    if values.dtype in (pl.Date, pl.Datetime):
-        times = values.dt.epoch("s").cast(pl.Int64)
-    elif values.dtype == pl.Boolean or values.dtype.is_nested() or values.dtype.is_temporal():
-        times = pl.Series([None] * len(values), dtype=pl.Int64)
-    else:
-        numbers = pl.Series(np.floor(_numbers(values)))
-        times = numbers.set(numbers.abs() > _LATEST, None).cast(pl.Int64, strict=False)
-        times = _with_dates(values, times) if times.has_nulls() else times
+    times = parse_times(frame[column])
     expected = "expected seconds since 1970 or a date such as 2018-07-13 20:15:00"
-    _refuse(what, values, times.is_null().to_numpy(), expected, "time")
+    _refuse(what, frame[column], times.is_null().to_numpy(), expected, "time")
     return times.to_numpy()
 
 
@@ -110,45 +98,9 @@ def text_of(values: pl.Series) -> pl.Series:
     """Return values as strings, as columns read them; lists and bytes, which cannot be ids, are null."""
     import polars as pl
 
-    from bitfm.data.columns import as_text
-
     if values.dtype.is_nested() or values.dtype == pl.Binary:
         return pl.Series(values.name, [None] * len(values), dtype=pl.String)
     return as_text(values)
-
-
-_LATEST = 2**53  # seconds; beyond it a double no longer holds each
-
-
-def _numbers(values: pl.Series) -> NDArray[np.float64]:
-    """Return numbers, NaN where there is none."""
-    import polars as pl
-
-    if values.dtype in (pl.Categorical, pl.Enum, pl.Object):
-        values = text_of(values)
-    if values.dtype == pl.String:
-        values = values.str.strip_chars()
-    elif not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
-        return np.full(len(values), np.nan)
-    return values.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-
-
-def _with_dates(values: pl.Series, times: pl.Series) -> pl.Series:
-    """Fill in the times of strings that are dates: the usual forms all at once, others one by one."""
-    import polars as pl
-
-    text = text_of(values).str.strip_chars()
-    plain = text.str.replace("T", " ", literal=True).str.strip_suffix("Z")
-    for form in ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S%.f"):
-        times = times.fill_null(plain.str.strptime(pl.Datetime("us"), form, strict=False).dt.epoch("s"))
-    places = (times.is_null() & (text != "")).arg_true()
-    found: list[int | None] = []
-    for value in text.gather(places):
-        try:
-            found.append(seconds("time", value))
-        except ValueError:
-            found.append(None)
-    return times.scatter(places, found)
 
 
 def _objects_as_text(what: str, values: pl.Series) -> pl.Series:

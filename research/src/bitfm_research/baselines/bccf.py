@@ -1,0 +1,132 @@
+"""Binary codes for collaborative filtering: balanced factors, rotated, then signs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bitfm.core import pack_signs
+from bitfm.models.base import Floats, check_finite
+from bitfm.models.progress import Progress
+from bitfm.validation import check_integer, check_real
+
+from bitfm_research.baselines._base import IdCodes, PackedCodes
+from bitfm_research.baselines._columns import Factorization
+from bitfm_research.baselines._ids import IdRatings
+from bitfm_research.baselines._rotation import quantizing_rotation
+
+__all__ = ["BCCF", "balanced_column"]
+
+
+class BCCF(IdCodes):
+    """Binary codes of Zhou and Zha, "Learning binary codes for collaborative filtering" (KDD 2012).
+
+    Two stages. The first relaxes codes f, h ∈ {±1}^k to real factors that are pulled to balance:
+    min Σ (r − ½ − ⟨f_i, h_j⟩ / 2k)² + λ (‖Σ_i f_i‖² + ‖Σ_j h_j‖²) with ratings scaled to [0, 1]. The second turns them
+    by the rotation under which their signs lose least (ITQ), and takes the signs.
+
+    Parameters
+    ----------
+    bits : int, default 64
+        Length of the codes: a multiple of 8 from 8 to 512.
+    balance : float, default 1e-5
+        λ: how strongly each factor's sum over users, and over items, is pulled to 0.
+    ridge : float, default 2.0
+        Penalty of Σ ‖f_i‖² + Σ ‖h_j‖², without which users with few ratings have no unique factors. Both penalties are
+        of f / √(2k), so that they mean the same at any number of bits.
+    n_iter : int, default 8
+        Sweeps over the factors at most.
+    rotation_iter : int, default 50
+        Iterations of the rotation at most.
+    tol : float, default 1e-4
+        Stop sweeping when a sweep lowers the objective by less than this share.
+    random_state : int, RandomState or None, default 0
+    n_jobs : int, default -1
+        Threads of `predict`; -1 is all. The result does not depend on it.
+    verbose : int, default 0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    user_codes_, item_codes_ : arrays of uint8, ids × bits / 8
+        Bit t is bit t % 8 of byte t // 8; 1 is +1.
+    codes_, gains_, weights_, bias_
+        The same as a `DiscreteFM` of all features, whose predictions are a rising line of ⟨b_user, b_item⟩.
+    fit_log_ : list of Iteration
+        Stages ``"relaxed"`` and ``"rotation"``.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from bitfm import Block, Blocks
+    >>> from bitfm_research.baselines import BCCF
+    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
+    >>> model = BCCF(bits=16, ridge=0.01).fit(X, [5, 1, 1, 5])
+    >>> model.predict(X).round()
+    array([5., 1., 1., 5.])
+    """
+
+    def __init__(
+        self,
+        bits: int = 64,
+        *,
+        balance: float = 1e-5,
+        ridge: float = 2.0,
+        n_iter: int = 8,
+        rotation_iter: int = 50,
+        tol: float = 1e-4,
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ) -> None:
+        self.bits = bits
+        self.balance = balance
+        self.ridge = ridge
+        self.n_iter = n_iter
+        self.rotation_iter = rotation_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _learn(
+        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
+    ) -> tuple[PackedCodes, PackedCodes]:
+        rotation_iter = check_integer("rotation_iter", self.rotation_iter, 0)
+        factors, stopped = self._relax(ratings, rng, progress)
+        turned = quantizing_rotation(factors, rng, 0 if stopped else rotation_iter, progress)
+        codes = pack_signs(turned)
+        return codes[: ratings.n_users], codes[ratings.n_users :]
+
+    def _relax(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> tuple[Floats, bool]:
+        """Return the factors, users over items, and whether the callback has stopped the fit."""
+        balance, ridge = check_real("balance", self.balance), check_real("ridge", self.ridge, above=True)
+        n_iter, tol = check_integer("n_iter", self.n_iter, 1), check_real("tol", self.tol)
+        start = rng.standard_normal((self.bits, ratings.n_users + ratings.n_items)) * (0.5 / np.sqrt(self.bits))
+        P, Q = start[:, : ratings.n_users].copy(), start[:, ratings.n_users :].copy()
+        machine = Factorization(ratings, ratings.scaled(-0.5, 0.5), P, Q)
+
+        def rule(num: Floats, den: Floats, _: Floats) -> Floats:
+            return balanced_column(num, den, balance, ridge)
+
+        stopped = False
+        for number in range(1, n_iter + 1):
+            machine.sweep(rule, rule)
+            loss = machine.loss()
+            penalty = sum(balance * np.sum(V.sum(axis=1) ** 2) + ridge * np.sum(V * V) for V in (P, Q))
+            check_finite("relaxed", number, loss + penalty)
+            stopped = progress.report("relaxed", number, n_iter, loss, loss + float(penalty))
+            if stopped or progress.settled(tol):
+                break
+        return np.hstack([P, Q]).T, stopped
+
+
+def balanced_column(num: Floats, den: Floats, balance: float, ridge: float) -> Floats:
+    """Return argmin Σ (den_i v_i² − 2 num_i v_i + ridge v_i²) + balance (Σ v_i)².
+
+    Its gradient is 0 where v_i = (num_i − balance S) / (den_i + ridge) with S = Σ v_i. Summed over i that is one
+    equation for S: S = Σ num_i / (den_i + ridge) / (1 + balance Σ 1 / (den_i + ridge)).
+    """
+    inverse = 1 / (den + ridge)
+    total = np.sum(num * inverse) / (1 + balance * np.sum(inverse))
+    return (num - balance * total) * inverse

@@ -1,0 +1,201 @@
+"""From tables to recommendations: what context, fold-in and events are worth, each beside its baselines."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from bitfm.data.feature_table import FeatureTable
+from bitfm.evaluation import rank_metrics, split_per_user
+from bitfm.models import FM, BiasModel
+from bitfm.recommender import Evaluation, Recommender
+from bitfm.recommender._changes import solve_rows
+from bitfm.recommender._log import Log
+
+from bitfm_research.bench._peak import peak_bytes, reset_peak
+from bitfm_research.bench._raw import CONTEXT, app_usage, likes, movie_ratings, paper_likes
+from bitfm_research.bench.datasets import need_data
+from bitfm_research.bench.measure import Row
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PARTS", "run"]
+
+Tables = Iterator[tuple[str, list[Row]]]
+
+
+def run(parts: Sequence[str] | None = None, *, folder: Path | None = None, say: Callable[[str], None]) -> Tables:
+    """Measure some parts, or all: a title and rows for each table."""
+    for name in parts or PARTS:
+        if name not in PARTS:
+            raise ValueError(f"no part is called {name!r}; there are {', '.join(PARTS)}")
+        yield from PARTS[name](need_data(folder) if name != "categories" else Path(), say)
+
+
+def context(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
+    """Rank all apps for each use of an app that was held out, with its context and without."""
+    data = app_usage(folder)
+    train, test = _split(data, seed)
+    rows: list[Row] = []
+    for known, columns in (("user and app alone", ()), ("context, too", CONTEXT)):
+        say(f"Frappe: {known}")
+        begin = time.perf_counter()
+        recommender = Recommender(random_state=seed).fit(train, target=None, context=columns)
+        seconds = time.perf_counter() - begin
+        judge = partial(recommender.evaluate, test, by="interaction")
+        rows += [{"known": known, **row} for row in _with_baselines(recommender, train, judge, seconds, seed)]
+    yield f"Frappe: {len(test):,} uses of apps held out, a fifth of each user's; seed {seed}", rows
+
+
+def fold_in(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
+    """Add a fifth of the users, or of the items, after the fit, and compare with a fit that had them."""
+    data = movie_ratings(folder)
+    train, test = _split(data, seed, 0.5)
+    rows: list[Row] = []
+    for side in ("user", "item"):
+        say(f"ML-100K: new {side}s")
+        column = f"{side}_id"
+        ids = np.random.default_rng(seed).permutation(np.unique(data[column].to_numpy()))
+        new = ids[: len(ids) // 5].tolist()
+        early, late = train.filter(~train[column].is_in(new)), train.filter(train[column].is_in(new))
+        theirs = test.filter(test[column].is_in(new))
+        whole = Recommender(random_state=seed).fit(train)
+        recommender = Recommender(random_state=seed).fit(early)
+        before = recommender.evaluate(theirs)
+        recommender.add_ratings(late)
+        after, reference = recommender.evaluate(theirs), whole.evaluate(theirs)
+        rows.append(
+            {
+                "new": f"{len(new)} {side}s",
+                "nothing known of them": before.ndcg,
+                "folded in": after.ndcg,
+                "fitted again": reference.ndcg,
+                "share": f"{after.ndcg / reference.ndcg:.1%}",
+                "µs a code": round(_solving_time(recommender, side) * 1e6),
+            }
+        )
+    yield f"ML-100K: NDCG@10 of those who came after the fit; half of each user's ratings held out; seed {seed}", rows
+
+
+def events(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
+    """Rank the catalogue for each user, what they have already left out."""
+    for name, read in (("ML-100K, ratings of 4 and 5", likes), ("CiteULike-t", paper_likes)):
+        say(name)
+        train, test = _split(read(folder), seed)
+        begin = time.perf_counter()
+        recommender = Recommender(random_state=seed).fit(train, target=None)
+        seconds = time.perf_counter() - begin
+        rows = _with_baselines(recommender, train, partial(recommender.evaluate, test), seconds, seed)
+        if importlib.util.find_spec("implicit") is not None:
+            rows.append(_implicit(recommender, test, seed))
+        yield f"{name}: {len(test):,} events held out, a fifth of each user's; seed {seed}", rows
+
+
+def categories(_: Path, say: Callable[[str], None], n: int = 10_000_000) -> Tables:
+    """Fit to a table of users of which each has a category of its own; generated."""
+    import polars as pl
+
+    say(f"{n:,} users, each with a category of its own")
+    rng = np.random.default_rng(0)
+    users = pl.DataFrame({"user_id": np.arange(n), "group": rng.integers(100, size=n)})
+    users = users.with_columns(badge=pl.format("badge {}", pl.Series(rng.permutation(n))))
+    ratings = {
+        "user_id": rng.integers(20_000, size=200_000) * (n // 20_000),
+        "item_id": rng.integers(1000, size=200_000),
+        "rating": rng.integers(1, 6, 200_000),
+    }
+    held = reset_peak()
+    begin = time.perf_counter()
+    recommender = Recommender(kinds={"badge": "category"}).fit(ratings, users=users)
+    seconds, most = time.perf_counter() - begin, peak_bytes()
+    row = {
+        "users": n,
+        "categories": users["badge"].n_unique(),
+        "seconds": seconds,
+        "MB of the tables": held / 1e6,
+        "MB at the peak": most / 1e6,
+        "what became of them": recommender.describe()["why"][1],
+    }
+    yield "A column of categories that occur once", [row]
+
+
+PARTS: dict[str, Callable[[Path, Callable[[str], None]], Tables]] = {
+    "context": context,
+    "fold-in": fold_in,
+    "events": events,
+    "categories": categories,
+}
+
+
+def _split(data: pl.DataFrame, seed: int, fraction: float = 0.8) -> tuple[pl.DataFrame, pl.DataFrame]:
+    train = split_per_user(data["user_id"].to_numpy(), fraction, seed)
+    return data.filter(train), data.filter(~train)
+
+
+def _with_baselines(
+    recommender: Recommender, train: Any, judge: Callable[..., Evaluation], seconds: float, seed: int
+) -> list[Row]:
+    """Return rows of bias only, a real-valued machine on the same examples, and the recommender."""
+    X, y = recommender.training_data(train)
+    teacher = recommender.model_.teacher
+    real = FM(teacher.rank if teacher is not None else 16).set_params(**_settings_of(teacher))
+    models: dict[str, Any] = {
+        "bias only": BiasModel(),
+        f"FM, ALS, rank {real.rank}": real.set_params(pairs="across", random_state=seed),
+    }
+    rows: list[Row] = []
+    for name, model in models.items():
+        begin = time.perf_counter()
+        model.fit(X, y)
+        rows.append({"method": name, **judge(model=model).rows(), "seconds": time.perf_counter() - begin})
+    ours = f"bitfm, {recommender.model_.bits} bits"
+    return [*rows, {"method": ours, **judge().rows(), "seconds": seconds}]
+
+
+def _settings_of(teacher: FM | None) -> dict[str, Any]:
+    return {} if teacher is None else teacher.get_params(deep=False)
+
+
+def _solving_time(recommender: Recommender, side: str) -> float:
+    """Return the time to solve for one code, from the interactions in the log: the median of 200."""
+    state = recommender.state
+    numbers = np.flatnonzero(np.diff(state.log.side(side).indptr))[:200]
+    nothing = Log(FeatureTable.empty(len(state.users), len(state.items)))
+    times = []
+    for number in numbers:
+        begin = time.perf_counter()
+        solve_rows(state, side, np.array([number]), nothing)
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times))
+
+
+def _implicit(recommender: Recommender, test: pl.DataFrame, seed: int) -> Row:
+    """Judge implicit's alternating least squares, with its own settings, by the same measures."""
+    import implicit
+    import scipy.sparse as sp
+    from threadpoolctl import threadpool_limits
+
+    state = recommender.state
+    users, items = (test[c].cast(str) for c in ("user_id", "item_id"))
+    numbers = state.items.ids.numbers(items).astype(np.int64)
+    numbers[numbers < 0] = len(state.items) + np.arange(int((numbers < 0).sum()))  # not known, so missed
+    shape = len(state.users), max(len(state.items), int(numbers.max()) + 1)
+    ones = np.ones(len(test), np.float32)
+    wanted = sp.csr_matrix((ones, (state.users.ids.numbers(users), numbers)), shape=shape)
+    seen = state.log.by_user.to_csr()
+    begin = time.perf_counter()
+    with threadpool_limits(1, "blas"):
+        model = implicit.als.AlternatingLeastSquares(random_state=seed)
+        model.fit(seen, show_progress=False)
+        seconds = time.perf_counter() - begin
+        found, _ = model.recommend(np.arange(len(state.users)), seen, N=10, filter_already_liked_items=True)
+    means = rank_metrics(found, wanted, k=10).means()
+    measured = {"NDCG@10": means["ndcg"], "hit rate@10": means["hit"], "MRR@10": means["reciprocal_rank"]}
+    rank = model.factors
+    return {"method": f"implicit {implicit.__version__}, ALS, {rank} factors", **measured, "seconds": seconds}

@@ -1,0 +1,1 @@
+"""The commands that join ``bitfm``: ``bench``, ``paper`` and ``data prepare``."""

@@ -1,0 +1,108 @@
+"""``bitfm paper``: every experiment of the paper by one command."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from bitfm import __version__
+from bitfm.atomic import atomic_write
+from bitfm.cli.screen import console, note, show
+
+_SETTINGS = "settings.json"
+
+
+def paper(
+    data: Annotated[
+        Path | None, typer.Option(help="The folder of the data sets, or of the paper's two (default: BITFM_DATA).")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for results, figures and report; a run goes on from it.")] = Path(
+        "results"
+    ),
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="yelp, amazon, ml-1m or douban; may be given several times. Default: all that are there."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option(help="A method's name; may be given several times. Default: all.")
+    ] = None,
+    bits: Annotated[
+        list[int] | None, typer.Option(help="Code length; may be given several times. Default: 8, 16, 32 and 64.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of splits that are not given, and of every fit.")] = 0,
+    quick: Annotated[bool, typer.Option(help="A first look: some users, two code lengths, fewer settings.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Reproduce the paper: all methods, Figures 1 and 2, Table 1, and what became of its claims."""
+    from bitfm_research.bench.datasets import need_data
+    from bitfm_research.bench.results import command_line
+    from bitfm_research.paper.claims import check_claims
+    from bitfm_research.paper.datasets import find_data
+    from bitfm_research.paper.report import write_report
+    from bitfm_research.paper.results import Results
+    from bitfm_research.paper.run import Plan, run
+
+    plan = Plan(need_data(data), tuple(dataset or ()), tuple(methods or ()), tuple(bits or ()), seed, quick)
+    find_data(plan.data)
+    _same_settings(out, {"quick": quick, "seed": seed})
+    results = Results(out / "results.csv")
+    command = command_line(
+        "paper", group=None, dataset=dataset, methods=methods, bits=bits, seed=seed or None, quick=quick
+    )
+    try:
+        run(plan, results, note)
+    finally:  # what there is, also if a run ends before its time
+        write_report(results, out, _about(command, seed, quick))
+    rows: list[dict[str, Any]] = [
+        {
+            "claim": claim.title,
+            "data set": it.dataset,
+            "paper": None if it.paper is None else claim.shown(it.paper),
+            "measured": claim.shown(it.measured),
+            "holds": it.verdict,
+        }
+        for claim in check_claims(results)
+        for it in claim.findings
+    ]
+    show("What the paper says, and what was measured", rows, caption=command, as_json=as_json)
+    if not as_json:
+        console.print(f"\nWritten: {out / 'report.html'}, {out / 'report.md'}, {out / 'results.csv'} and figures.")
+
+
+def _same_settings(out: Path, settings: dict[str, Any]) -> None:
+    """Keep runs apart whose numbers cannot stand side by side."""
+    path = out / _SETTINGS
+    if (out / "results.csv").exists() and not path.exists():
+        raise ValueError(f"{out} has results of unknown settings: there is no {_SETTINGS} in it; give another --out")
+    if path.exists():
+        before = json.loads(path.read_text("utf-8"))
+        if before != settings:
+            raise ValueError(f"{out} holds a run with {_words(before)}, not {_words(settings)}; give another --out")
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(json.dumps(settings).encode())
+
+
+def _words(settings: dict[str, Any]) -> str:
+    return f"{'--quick and ' if settings.get('quick') else ''}--seed {settings.get('seed')}"
+
+
+def _about(command: str, seed: int, quick: bool) -> dict[str, str]:
+    import numpy
+    import scipy
+    from bitfm.core import isa
+
+    about = {
+        "Command": f"`{command}`",
+        "Seed": str(seed),
+        "Versions": f"bitfm {__version__}, Python {platform.python_version()}, NumPy {numpy.__version__}, "
+        f"SciPy {scipy.__version__}",
+        "Machine": f"{platform.machine()}, instruction set {isa()}",
+    }
+    if quick:
+        about["Quick"] = "a first look: some of the users, two code lengths; the numbers are not those of the paper"
+    return about

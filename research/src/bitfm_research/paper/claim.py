@@ -1,0 +1,141 @@
+"""A claim of the paper, what was measured on each data set, and the rules by which it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+__all__ = ["AS_FAST", "HALF", "NOT_RUN", "SMALL_LOSS", "Claim", "Finding", "Rule", "judged", "percent", "ratio"]
+
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a claim holds.
+
+    Attributes
+    ----------
+    text : str
+        For the reader.
+    holds : called with the paper's number and the measured one
+    """
+
+    text: str
+    holds: Callable[[float, float], bool]
+
+
+HALF = Rule(
+    "the sign is the paper's, and the size at least half of the paper's",
+    lambda paper, measured: paper * measured > 0 and 2 * abs(measured) >= abs(paper),
+)
+SMALL_LOSS = Rule(
+    "the loss is at most one and a half times the paper's; no loss at all will do, too",
+    lambda paper, measured: measured >= 1.5 * paper,
+)
+AS_FAST = Rule("the ratio is at least the paper's", lambda paper, measured: measured >= paper)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of a claim on one data set.
+
+    Attributes
+    ----------
+    dataset : str
+    paper : float or None
+        The paper's number; None where it gives none.
+    measured : float or None
+        None where the rows for it are missing.
+    holds : bool or None
+    why : str
+        A sentence or two, with the numbers behind the measured one.
+    partial : bool
+        Whether some of the rows for it are missing.
+    """
+
+    dataset: str
+    paper: float | None
+    measured: float | None = None
+    holds: bool | None = None
+    why: str = "Not run."
+    partial: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds, in a word or two."""
+        if self.holds is None:
+            return NOT_RUN
+        return ("yes" if self.holds else "no") + (", in part" if self.partial else "")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim.
+
+    Attributes
+    ----------
+    title : str
+    where : str
+        The section of the paper, or that it is a target of ours.
+    unit : str
+        ``"%"``, ``"×"``, ``"points"`` or ``"NDCG"``.
+    rule : str
+        When it holds.
+    findings : tuple of Finding
+
+    Examples
+    --------
+    >>> from bitfm_research.paper.claim import Claim, Finding
+    >>> claim = Claim("DFM is better", "Section 5.2", "%", "the sign is the paper's", (Finding("yelp", 7.95),))
+    >>> claim.shown(7.95), claim.shown(None)
+    ('+7.95 %', 'not run')
+    """
+
+    title: str
+    where: str
+    unit: str
+    rule: str
+    findings: tuple[Finding, ...]
+
+    def finding(self, dataset: str) -> Finding | None:
+        """Return what was found on a data set; None if the claim says nothing of it."""
+        return next((finding for finding in self.findings if finding.dataset == dataset), None)
+
+    def shown(self, value: float | None) -> str:
+        """Return a number with the claim's unit."""
+        if value is None:
+            return NOT_RUN
+        if self.unit == "×":
+            return ratio(value)
+        return f"{value:.4f}" if self.unit == "NDCG" else percent(value, self.unit)
+
+
+def percent(value: float, unit: str = "%") -> str:
+    """Return a signed number, with a true minus.
+
+    >>> percent(-1.234), percent(0.0)
+    ('−1.23 %', '+0.00 %')
+    """
+    text = f"{value:+.2f}".replace("-0.00", "+0.00")
+    return f"{text.replace('-', '−')} {unit}"
+
+
+def ratio(value: float) -> str:
+    """Return how many times, with as many digits as mean something.
+
+    >>> ratio(17.514), ratio(1234.5)
+    ('17.51 ×', '1,234 ×')
+    """
+    return f"{value:,.{2 if value < 100 else 0}f} ×"
+
+
+def judged(
+    dataset: str, rule: Rule, numbers: Mapping[str, float], measured: float | None, why: str, *, partial: bool = False
+) -> Finding:
+    """Return a finding with the rule applied; on other data than the paper's, either of its numbers will do."""
+    paper = numbers.get(dataset)
+    if measured is None:
+        return Finding(dataset, paper)
+    holds = any(rule.holds(number, measured) for number in (numbers.values() if paper is None else [paper]))
+    return Finding(dataset, paper, measured, holds, why, partial)

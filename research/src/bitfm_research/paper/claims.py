@@ -1,0 +1,46 @@
+"""All claims of the paper's experiments, checked against what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bitfm_research.paper._claims_of_accuracy import bias_claims, feature_claims, id_claims, published_claim
+from bitfm_research.paper._claims_of_settings import setting_claims
+from bitfm_research.paper._claims_of_speed import speed_claims
+from bitfm_research.paper.claim import Claim
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.results import Measure
+
+__all__ = ["check_claims"]
+
+
+def check_claims(measures: Iterable[Measure]) -> list[Claim]:
+    """Return every claim with what was measured.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+        Rows of a run, which may be cut short: what is missing is "not run".
+
+    Returns
+    -------
+    list of Claim
+
+    Examples
+    --------
+    >>> from bitfm_research.paper.claims import check_claims
+    >>> claim = check_claims([])[0]
+    >>> claim.title
+    'DFM is better than the other binarised methods BCCF, DCF and DCMF'
+    >>> claim.finding("yelp").paper, claim.finding("yelp").measured
+    (7.95, None)
+    """
+    means = Means(measures)
+    return [
+        *id_claims(means),
+        *setting_claims(means),
+        *speed_claims(means),
+        published_claim(means),
+        *bias_claims(means),
+        *feature_claims(means),
+    ]

@@ -1,0 +1,148 @@
+"""A method beside its rivals, length by length and K by K."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bitfm_research.paper.claim import percent
+from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import BITS, plain, spoken
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True)
+class _Cell:
+    bits: int
+    k: int
+    ours: float
+    theirs: Mapping[str, float]
+
+    @property
+    def best(self) -> float:
+        return max(self.theirs.values())
+
+    @property
+    def difference(self) -> float:
+        return 100 * (self.ours / self.best - 1)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A method and the best of its rivals wherever both were measured.
+
+    Attributes
+    ----------
+    subject : str
+    rivals : tuple of str
+        Those of which anything was measured.
+    cells : tuple
+        One a length and K.
+    missing : tuple of str
+        The rivals of which nothing was measured.
+    partial : bool
+        Whether a length, a K or a rival is missing somewhere.
+    """
+
+    subject: str
+    rivals: tuple[str, ...]
+    cells: tuple[_Cell, ...]
+    missing: tuple[str, ...]
+    partial: bool
+
+    @property
+    def average(self) -> float | None:
+        """The difference in per cent, averaged over lengths and K."""
+        return statistics.fmean(cell.difference for cell in self.cells) if self.cells else None
+
+    @property
+    def lowest(self) -> float | None:
+        """The smallest difference of all, in per cent."""
+        return min((cell.difference for cell in self.cells), default=None)
+
+    def by_length(self) -> dict[int, float]:
+        """Return the difference in per cent by length, averaged over K."""
+        lengths = sorted({cell.bits for cell in self.cells})
+        return {b: statistics.fmean(c.difference for c in self.cells if c.bits == b) for b in lengths}
+
+    def not_below(self) -> list[str]:
+        """Say which rivals are as good or better, and where."""
+        return [
+            f"{spoken(rival)} {value:.4f} against {cell.ours:.4f} at {cell.bits} bits"
+            for cell in self.cells
+            for rival, value in cell.theirs.items()
+            if value >= cell.ours
+        ]
+
+    def told(self) -> str:
+        """Say the means and the differences at each length."""
+        if not self.cells:
+            return "Not run."
+        ours, best = (statistics.fmean(getattr(cell, name) for cell in self.cells) for name in ("ours", "best"))
+        names = ", ".join(spoken(rival) for rival in self.rivals)
+        rival = names if len(self.rivals) == 1 else f"the best of {names}"
+        lengths = ", ".join(f"{percent(value)} at {bits}" for bits, value in self.by_length().items())
+        return f"{spoken(self.subject)} has {ours:.4f} on average, {rival} {best:.4f}: {lengths} bits.{self.not_run()}"
+
+    def not_run(self) -> str:
+        """Say which rivals are missing."""
+        return f" Not run: {', '.join(spoken(rival) for rival in self.missing)}." if self.missing else ""
+
+
+def compare(
+    means: Means,
+    dataset: str,
+    subject: str,
+    rivals: Sequence[str],
+    *,
+    bits: Iterable[int] = BITS,
+    ks: Iterable[int] = range(1, 11),
+) -> Comparison:
+    """Compare a method with the best rival at each length and K; a rival without a length is the same at each.
+
+    Parameters
+    ----------
+    means : Means
+    dataset, subject : str
+    rivals : sequence of str
+    bits, ks : iterable of int
+        Lengths and K to look at.
+
+    Examples
+    --------
+    >>> from bitfm_research.paper.compare import compare
+    >>> from bitfm_research.paper.means import Means
+    >>> from bitfm_research.paper.results import Measure
+    >>> rows = [("DFM, paper", 0.84), ("DCF", 0.8), ("BCCF", 0.7)]
+    >>> means = Means(Measure("yelp", method, 8, 0, "NDCG", 10, value) for method, value in rows)
+    >>> round(compare(means, "yelp", "DFM, paper", ["BCCF", "DCF"]).average, 2)
+    5.0
+    """
+    cells: list[_Cell] = []
+    gaps: set[str] = set()
+    lengths, ks = tuple(bits), tuple(ks)
+    for length in lengths:
+        for k in ks:
+            found = {rival: _ndcg(means, dataset, rival, length, k) for rival in rivals}
+            known = {rival: value for rival, value in found.items() if value}
+            there = {plain(rival) for rival in known}  # given features or not: one of the two will do
+            gaps.update(plain(rival) for rival in rivals if plain(rival) not in there)
+            ours = _ndcg(means, dataset, subject, length, k)
+            if ours is not None and known:
+                cells.append(_Cell(length, k, ours, known))
+    seen = {rival for cell in cells for rival in cell.theirs}
+    there = {plain(rival) for rival in seen}
+    return Comparison(
+        subject,
+        tuple(rival for rival in rivals if rival in seen),
+        tuple(cells),
+        tuple(dict.fromkeys(plain(rival) for rival in rivals if plain(rival) not in there)),
+        partial=bool(gaps) or len(cells) < len(lengths) * len(ks),
+    )
+
+
+def _ndcg(means: Means, dataset: str, method: str, bits: int, k: int) -> float | None:
+    value = means.ndcg(dataset, method, bits, k)
+    return means.ndcg(dataset, method, None, k) if value is None else value

@@ -1,0 +1,89 @@
+"""Every method under one roof: how it is made for a split, a code length and a seed, and which fields it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bitfm.models import FM, BiasModel, DiscreteFM
+
+from bitfm_research.baselines import (
+    BCCF,
+    DCF,
+    DCMF,
+    PPH,
+    CollaborativeHashing,
+    Popularity,
+    RandomProjection,
+    RandomScores,
+    RotatedRounding,
+    SignRounding,
+)
+from bitfm_research.bench.datasets import Split
+from bitfm_research.bench.measure import WITH_HISTORY
+from bitfm_research.bench.tuning import tune_libfm
+
+__all__ = ["BITS", "METHODS", "Method"]
+
+BITS = (8, 16, 32, 64)
+Make = Callable[[Split, int, int], Any]  # of a split, bits and a seed
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to make a model.
+
+    Attributes
+    ----------
+    make : called with the split, the number of bits and a seed; returns a model that is not fitted
+    by_bits : bool
+        Whether there is one for each code length.
+    fields : tuple of str
+        What it is given beside ids: histories and raters are of the training ratings, so all sets have them.
+    takes_features : bool
+        Whether it is also run with the features of items, where there are any.
+    """
+
+    make: Make
+    by_bits: bool = True
+    fields: tuple[str, ...] = ()
+    takes_features: bool = False
+
+
+def _libfm(split: Split, bits: int, seed: int) -> FM:
+    """Choose λ and the number of epochs by ids; with features they are the same, which saves hours of epochs."""
+    model: FM = tune_libfm(split, bits, seed).model
+    return model
+
+
+METHODS: dict[str, Method] = {
+    "random": Method(lambda split, bits, seed: RandomScores(random_state=seed), by_bits=False),
+    "popularity": Method(lambda split, bits, seed: Popularity(), by_bits=False),
+    "bias only": Method(lambda split, bits, seed: BiasModel(), by_bits=False),
+    "FM, ALS": Method(
+        lambda split, bits, seed: FM(early_stopping=True, pairs="across", random_state=seed),
+        by_bits=False,
+        fields=WITH_HISTORY,
+    ),
+    "FM, Gibbs": Method(
+        lambda split, bits, seed: FM(solver="gibbs", pairs="across", random_state=seed),
+        by_bits=False,
+        fields=WITH_HISTORY,
+    ),
+    "FM, SGD": Method(_libfm, takes_features=True),
+    "random projection": Method(lambda split, bits, seed: RandomProjection(bits, random_state=seed)),
+    "sign rounding": Method(lambda split, bits, seed: SignRounding(bits, random_state=seed)),
+    "FM + ITQ": Method(lambda split, bits, seed: RotatedRounding(bits, random_state=seed)),
+    "CH": Method(lambda split, bits, seed: CollaborativeHashing(bits, random_state=seed)),
+    "PPH": Method(lambda split, bits, seed: PPH(bits, random_state=seed)),
+    "BCCF": Method(lambda split, bits, seed: BCCF(bits, random_state=seed)),
+    "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
+    "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
+    "DFM, paper": Method(
+        lambda split, bits, seed: DiscreteFM(bits, objective="paper", random_state=seed), takes_features=True
+    ),
+    "DFM, anchored": Method(
+        lambda split, bits, seed: DiscreteFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
+    ),
+}

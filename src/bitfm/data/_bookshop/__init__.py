@@ -1,1 +1,0 @@
-"""The parts of the generated bookshop; `bitfm.data.bookshop` puts them together."""

@@ -1,0 +1,256 @@
+"""A generated bookshop: readers, books and ratings whose true tastes are known.
+
+The data set of the tutorials and demos. It needs no download, has features on both sides and a planted
+low-rank structure that features explain in part, so cold start and warm start can both be shown and checked.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bitfm.data.blocks import Block, Blocks
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.hot import many_hot, one_hot
+from bitfm.datasets._choices import Floats, choose_books, spread
+from bitfm.datasets._tables import Columns, make_books, make_readers
+
+__all__ = ["Bookshop", "Truth", "make_bookshop"]
+
+_GLOBAL_MEAN = 3.42
+_NOISE_SD = 0.85
+
+_FEW_RATINGS = 5
+_OPENED = 1_514_764_800  # 2018-01-01, in seconds since the epoch
+_DAY = 86_400
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth:
+    """What the ratings were drawn from.
+
+    A rating is ``expected`` plus Gaussian noise, rounded and clipped to 1–5.
+
+    Attributes
+    ----------
+    global_mean : float
+        The score of an average reader for an average book.
+    reader_bias, book_bias : ndarray
+        Added to every score of a reader, of a book.
+    reader_taste, book_taste : ndarray of shape (n_readers, d), (n_books, d)
+        Their inner product is added to the score.
+    noise : float
+        Standard deviation of the noise.
+
+    Examples
+    --------
+    >>> truth = make_bookshop(n_readers=30, n_books=20, n_ratings=100).truth
+    >>> truth.expected([0, 0], [3, 4]).shape
+    (2,)
+    >>> truth.expected(np.arange(30)[:, None], np.arange(20)).shape
+    (30, 20)
+    """
+
+    global_mean: float
+    reader_bias: Floats
+    book_bias: Floats
+    reader_taste: Floats
+    book_taste: Floats
+    noise: float
+
+    def expected(self, reader_rows: ArrayLike, book_rows: ArrayLike) -> Floats:
+        """Return the noise-free scores, before rounding and clipping.
+
+        Parameters
+        ----------
+        reader_rows, book_rows : array-like of int
+            Rows of the tables; they broadcast against each other.
+
+        Returns
+        -------
+        ndarray
+            The scores, in stars.
+        """
+        readers, books = np.asarray(reader_rows), np.asarray(book_rows)
+        bias = self.global_mean + self.reader_bias[readers] + self.book_bias[books]
+        scores: Floats = bias + _inner(self.reader_taste, self.book_taste, readers, books)
+        return scores
+
+    def __repr__(self) -> str:
+        n_readers, d = self.reader_taste.shape
+        return f"Truth({n_readers} readers, {len(self.book_taste)} books, {d} dimensions, noise {self.noise})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bookshop:
+    """Readers, books and ratings, each a dictionary of columns that any data frame library accepts.
+
+    Attributes
+    ----------
+    readers : dict
+        ``reader`` (name, unique), ``age_group``, ``region`` and ``favourite_genres`` (a list of 1 to 3).
+    books : dict
+        ``title`` (unique), ``author``, ``genre``, ``year`` and ``blurb``.
+    ratings : dict
+        ``reader``, ``title``, ``rating`` (1 to 5) and ``time`` (seconds since the epoch), in order of time.
+    reader_rows, book_rows : ndarray of int32
+        The row of each rating in ``readers`` and in ``books``.
+    truth : Truth
+        What the ratings were drawn from.
+
+    Examples
+    --------
+    >>> shop = make_bookshop(n_readers=30, n_books=20, n_ratings=100)
+    >>> shop
+    Bookshop(30 readers, 20 books, 100 ratings)
+    >>> shop.books["title"][shop.book_rows[0]] == shop.ratings["title"][0]
+    True
+    """
+
+    readers: Columns
+    books: Columns
+    ratings: Columns
+    reader_rows: NDArray[np.int32]
+    book_rows: NDArray[np.int32]
+    truth: Truth
+
+    def blocks(self) -> Blocks:
+        """Return the ratings as blocks: readers and books with all their features.
+
+        Fields: ``age_group``, ``region``, ``favourite_genres`` and ``id`` of a reader; ``author``, ``genre``,
+        ``decade``, ``words`` (TF-IDF of the blurb) and ``id`` of a book. The ids come last, so that weights without a
+        penalty go to what many share before they go to one.
+
+        Examples
+        --------
+        >>> X = make_bookshop(n_readers=30, n_books=20, n_ratings=100).blocks()
+        >>> len(X), [f"{f.block}.{f.name}" for f in X.fields][:3]
+        (100, ['reader.age_group', 'reader.region', 'reader.favourite_genres'])
+        """
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        readers, books = self.readers, self.books
+        of_readers = {
+            "age_group": one_hot(readers["age_group"]),
+            "region": one_hot(readers["region"]),
+            "favourite_genres": many_hot(readers["favourite_genres"]),
+            "id": FeatureTable.eye(len(readers["reader"])),
+        }
+        of_books = {
+            "author": one_hot(books["author"]),
+            "genre": one_hot(books["genre"]),
+            "decade": one_hot(np.asarray(books["year"]) // 10),
+            "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
+            "id": FeatureTable.eye(len(books["title"])),
+        }
+        return Blocks(reader=Block(self.reader_rows, of_readers), book=Block(self.book_rows, of_books))
+
+    def __repr__(self) -> str:
+        sizes = len(self.readers["reader"]), len(self.books["title"]), len(self.reader_rows)
+        return "Bookshop({} readers, {} books, {} ratings)".format(*sizes)
+
+
+def make_bookshop(n_readers: int = 2000, n_books: int = 1000, n_ratings: int = 60_000, seed: int = 0) -> Bookshop:
+    """Generate a bookshop.
+
+    A reader's taste comes from favourite genres, age group and a personal part; a book's from genre, author,
+    the themes its blurb names and a part of its own. Region and year mean nothing, as some columns always do.
+    Popular books are read more, and readers choose what they like a little more often.
+
+    Parameters
+    ----------
+    n_readers, n_books : int
+        Sizes of the tables, at least 1.
+    n_ratings : int
+        Number of ratings, at most ``n_readers * n_books``; no reader rates a book twice.
+    seed : int
+        The same seed gives the same shop; books do not depend on `n_readers`, nor readers on `n_books`.
+
+    Returns
+    -------
+    Bookshop
+        The tables and the truth behind them.
+
+    Raises
+    ------
+    ValueError
+        If a size is not an integer, is too small, or more ratings are asked for than there are pairs.
+
+    Examples
+    --------
+    >>> shop = make_bookshop(n_readers=300, n_books=200, n_ratings=5000, seed=1)
+    >>> shop.books["title"][:3]
+    ['Pickles for Two', 'The Emerald Covenant of the Glass Mountains', 'The Quantum Stowaway of Titan']
+    >>> len(shop.ratings["rating"]), len(set(shop.books["title"]))
+    (5000, 200)
+
+    Only noise, rounding and clipping separate the ratings from the truth:
+
+    >>> residual = shop.ratings["rating"] - shop.truth.expected(shop.reader_rows, shop.book_rows)
+    >>> bool(0.7 < np.sqrt(np.mean(residual**2)) < 0.95)
+    True
+    """
+    n_readers = _whole("n_readers", n_readers, 1)
+    n_books = _whole("n_books", n_books, 1)
+    n_ratings = _whole("n_ratings", n_ratings, 0)
+    if n_ratings > n_readers * n_books:
+        raise ValueError(
+            f"n_ratings is {n_ratings}, but {n_readers} readers and {n_books} books make only "
+            f"{n_readers * n_books} pairs and a reader rates a book once: ask for fewer ratings or more books"
+        )
+    reader_rng, book_rng, rating_rng = np.random.default_rng(_whole("seed", seed, 0)).spawn(3)
+    readers, reader_bias, reader_taste = make_readers(reader_rng, n_readers)
+    books, book_bias, book_taste = make_books(book_rng, n_books)
+    truth = Truth(_GLOBAL_MEAN, reader_bias, book_bias, reader_taste, book_taste, _NOISE_SD)
+    ratings, reader_rows, book_rows = _make_ratings(rating_rng, n_ratings, truth)
+    ratings = {
+        "reader": [readers["reader"][i] for i in reader_rows.tolist()],
+        "title": [books["title"][i] for i in book_rows.tolist()],
+        **ratings,
+    }
+    return Bookshop(readers, books, ratings, reader_rows, book_rows, truth)
+
+
+def _whole(name: str, value: object, least: int) -> int:
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if number < least or isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}: expected an integer of at least {least}")
+    return number
+
+
+def _inner(reader_taste: Floats, book_taste: Floats, readers: NDArray[Any], books: NDArray[Any]) -> Floats:
+    """Sum over dimensions one at a time: millions of pairs without gathering whole taste rows."""
+    total: Floats = np.zeros(np.broadcast_shapes(readers.shape, books.shape))
+    for p, q in zip(reader_taste.T, book_taste.T, strict=True):
+        total += p[readers] * q[books]
+    return total
+
+
+def _make_ratings(
+    rng: np.random.Generator, n: int, truth: Truth
+) -> tuple[Columns, NDArray[np.int32], NDArray[np.int32]]:
+    n_readers, n_books = len(truth.reader_bias), len(truth.book_bias)
+    activity = np.exp(rng.normal(0, 0.9, size=n_readers))
+    counts = spread(n, activity, low=min(_FEW_RATINGS, n // n_readers), high=n_books)
+    popularity = np.exp(rng.normal(0, 1.1, size=n_books) + truth.book_bias)
+    readers, books = choose_books(
+        rng, counts, popularity, lambda u, i: _inner(truth.reader_taste, truth.book_taste, u, i)
+    )
+    stars = np.clip(np.rint(truth.expected(readers, books) + rng.normal(0, _NOISE_SD, size=n)), 1, 5)
+
+    joined = _OPENED + rng.integers(4 * 365 * _DAY, size=n_readers)
+    stays = rng.integers(30 * _DAY, 3 * 365 * _DAY, size=n_readers)
+    times = joined[readers] + (stays[readers] * rng.random(n)).astype(np.int64)
+    order = np.lexsort((times, readers))
+    rank = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    times = times[order] + rank  # one second apart at least, so a reader's ratings have one order
+    order, times = order[by_time := np.argsort(times, kind="stable")], times[by_time]
+    columns: Columns = {"rating": stars[order].astype(np.int64), "time": times}
+    return columns, readers[order].astype(np.int32), books[order].astype(np.int32)

@@ -1,0 +1,299 @@
+"""What all models share: checking input, scoring, saving."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from reprlib import repr as short  # what a file says is of any length
+from typing import Any, ClassVar, Self, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from bitfm import persist
+from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
+from bitfm.data.feature_table import FeatureTable
+from bitfm.errors import ModelFileError
+from bitfm.models._settings import plain_settings, settings_of
+from bitfm.models.progress import Iteration
+from bitfm.parameters import KINDS, FactorParameters, ModelRecord, Parameters, pack_model
+from bitfm.persist import Tensors
+from bitfm.validation import check_real, thread_count
+
+__all__ = ["FeatureModel", "Floats", "check_finite", "check_same_features", "counted", "per_field", "register_kind"]
+
+Floats = npt.NDArray[Any]
+Kind = TypeVar("Kind", bound="type[FeatureModel]")
+_parameters: WeakKeyDictionary[FeatureModel, Parameters] = WeakKeyDictionary()  # predicting leaves a model as it was
+
+
+class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A model of ratings by features: bias + Σ w x, and pair terms where the model has them."""
+
+    unsaved: ClassVar[tuple[str, ...]] = ()  # settings that a file does not keep: the fitted model has no need of them
+    n_features_in_: int
+    n_iter_: int
+    fit_log_: list[Iteration]
+    fields_: tuple[FieldSpan, ...]
+    bias_: float
+    weights_: Floats
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "weights_")
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the model as it was if a fit fails or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file; see `bitfm.load`.
+
+        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
+        """
+        persist.write(path, *pack_model(self.record(), self.parameters_))
+
+    def record(self) -> ModelRecord:
+        """Return what a file keeps of the model beside its parameters."""
+        check_is_fitted(self)
+        if KINDS.get(type(self).__name__) is not type(self):
+            raise TypeError(
+                f"save: {type(self).__name__} is not a kind that files hold; see bitfm.models.register_kind."
+            )
+        log = [{k: v for k, v in asdict(item).items() if k != "seconds"} for item in getattr(self, "fit_log_", [])]
+        layout, extra = self._kept()
+        return ModelRecord(type(self).__name__, plain_settings(self), log, layout, extra)
+
+    @classmethod
+    def from_record(cls, record: ModelRecord, parameters: Parameters, index: Any = None) -> Self:
+        """Return the fitted model of what a file keeps."""
+        if index is not None:
+            raise ModelFileError(f"holds an index, which a {cls.__name__} does not have")
+        model = cls(**settings_of(cls, record.settings))
+        model.fields_, model.n_features_in_ = parameters.fields, parameters.n_features
+        model.bias_, model.weights_ = parameters.bias, parameters.weights
+        if getattr(model, "n_jobs", None) == 0:
+            raise ModelFileError("has n_jobs = 0, expected any other whole number")
+        model.fit_log_ = [_iteration(item) for item in record.fit_log]
+        model.n_iter_ = len(model.fit_log_)
+        model._restore(parameters, record.extra)
+        return model
+
+    def _kept(self) -> tuple[str, Tensors]:
+        """Return the layout of the parameters in a file, and tensors beside them."""
+        return "linear", {}
+
+    def _restore(self, parameters: Any, extra: Tensors) -> None:
+        """Set what else a fit sets, from what a file keeps; refuse parameters of another kind."""
+        if not isinstance(parameters, FactorParameters) or parameters.factors.shape[1]:
+            raise ModelFileError(f"has parameters that a {type(self).__name__} does not have")
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Score interactions.
+
+        Parameters
+        ----------
+        X : Blocks, sparse matrix or dense array
+            With the columns the model was fitted on.
+
+        Returns
+        -------
+        array of float64, one score an interaction
+        """
+        check_is_fitted(self)
+        blocks = self._prediction_blocks(X)
+        if len(blocks) == 0:
+            return np.zeros(0)
+        threads = thread_count(getattr(self, "n_jobs", None))
+        return np.asarray(self.parameters_.scores(blocks.design(), threads), np.float64)
+
+    @property
+    def parameters_(self) -> Parameters:
+        """What the fit yielded, as one frozen value: all that an index, an explanation or a file needs of a model."""
+        check_is_fitted(self)
+        made, kept = self._parameters(), _parameters.get(self)
+        if kept is None or any(getattr(made, field.name) is not getattr(kept, field.name) for field in fields(made)):
+            kept = _parameters[self] = made
+        return kept
+
+    def _parameters(self) -> Parameters:
+        nothing = np.zeros((len(self.weights_), 0), np.float32)
+        return FactorParameters(self.fields_, self.bias_, self.weights_, nothing, "all")
+
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: Any, fields: FieldSizes | None, *, reset: bool = True
+    ) -> tuple[Blocks, Floats, Floats | None]:
+        """Check everything `fit` is given and remember the layout of the columns."""
+        if isinstance(X, Blocks):
+            if fields is not None:
+                raise ValueError("fields: Blocks know their fields already; give sizes with a plain matrix only.")
+            blocks = X
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
+            check_consistent_length(X, y)
+            if len(y) == 0:
+                raise ValueError("X has 0 interactions, but at least 1 is needed to fit.")
+            if reset:
+                self.n_features_in_ = blocks.n_features
+        else:
+            X, y = validate_data(
+                self, X, y, reset=reset, accept_sparse=["csr", "csc", "coo"], accept_large_sparse=True,
+                dtype=[np.float64, np.float32], y_numeric=True,
+            )  # fmt: skip
+            blocks = Blocks.from_matrix(X, fields) if reset or fields is not None else self._like_before(X)
+            y = np.asarray(y, np.float64)
+        if not reset:
+            self._check_layout(blocks)
+        else:
+            self.fields_ = blocks.fields
+        if self._crosses() and len(blocks.blocks) < 2:
+            raise ValueError(
+                "pairs='across' pairs features of different blocks, but X has only one; give Blocks, or fields=."
+            )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        return blocks, cast(Floats, y), sample_weight
+
+    def _prediction_blocks(self, X: Any) -> Blocks:
+        if isinstance(X, Blocks):
+            self._check_layout(X)
+            return X
+        X = validate_data(
+            self, X, reset=False, accept_sparse=["csr", "csc", "coo"], accept_large_sparse=True,
+            dtype=[np.float64, np.float32], ensure_min_samples=0,
+        )  # fmt: skip
+        return Blocks.from_matrix(X, _block_sizes(self.fields_) if self._crosses() else None)
+
+    def _like_before(self, X: Any) -> Blocks:
+        """Take a plain matrix as the fields that the model was fitted on."""
+        if len({field.block for field in self.fields_}) == len(self.fields_):
+            return Blocks.from_matrix(X, {field.block: field.size for field in self.fields_})
+        table = FeatureTable.of("X", X)
+        fields: dict[str, dict[str, Any]] = {}
+        for field in self.fields_:
+            fields.setdefault(field.block, {})[field.name] = table.columns(field.start, field.stop)
+        return Blocks(**{name: Block(np.arange(table.n_rows), parts) for name, parts in fields.items()})
+
+    def _check_layout(self, blocks: Blocks) -> None:
+        name = type(self).__name__
+        if blocks.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {blocks.n_features} features, but {name} is expecting {self.n_features_in_} features as input."
+            )
+        known, given = [f.size for f in self.fields_], [f.size for f in blocks.fields]
+        if len(known) > 1 and len(given) > 1 and known != given:
+            raise ValueError(
+                f"X has fields of sizes {given}, but {name} was fitted on {known}; "
+                "give the same fields in the same order."
+            )
+        before, now = list(_block_sizes(self.fields_).values()), list(_block_sizes(blocks.fields).values())
+        if self._crosses() and before != now:
+            raise ValueError(
+                f"X has blocks of sizes {now}, but {name} was fitted on {before} with "
+                "pairs='across'; give the same blocks in the same order."
+            )
+
+    def _crosses(self) -> bool:
+        """Whether only pairs from different blocks count."""
+        return getattr(self, "pairs", "all") == "across"
+
+    def _per_field(self, name: str, value: Any, blocks: Blocks) -> npt.NDArray[np.float64]:
+        """Return a penalty for each field the solver works on; a matrix split into one-hot fields has only one."""
+        given = per_field(name, value, self.fields_)
+        n = len(blocks.fields)
+        if len(given) == n:
+            return given
+        if len(set(given)) > 1:
+            raise ValueError(f"{name} differs between fields, but X has {n} field(s) instead of {len(given)}.")
+        return np.full(n, given[0])
+
+
+def register_kind(kind: Kind) -> Kind:
+    """Let files hold models of a class, under its name, as long as this process runs; a decorator.
+
+    A package declares its classes in the entry-point group ``bitfm.kinds`` instead, as ``Name = "module:Name"``; they
+    are imported when a file of their kind is opened.
+    """
+    if KINDS.get(kind.__name__) not in (None, kind):
+        raise ValueError(f"register_kind: there is another kind called {kind.__name__!r}; give the class another name.")
+    KINDS.register(kind.__name__, kind)
+    return kind
+
+
+def check_same_features(what: str, fitted: FeatureModel, model: FeatureModel) -> None:
+    """Refuse a model to learn from that was fitted on other fields than `model` is given."""
+    theirs, ours = [f.size for f in fitted.fields_], [f.size for f in model.fields_]
+    if sum(theirs) != sum(ours) or (len(theirs) > 1 and len(ours) > 1 and theirs != ours):
+        raise ValueError(f"{what} was fitted on fields of sizes {theirs}, but X has {ours}; give the same fields.")
+
+
+def _iteration(item: dict[str, Any]) -> Iteration:
+    """Return an item of a file's fit_log, which has null for numbers that JSON does not have."""
+    unknown = sorted(set(item) - {field.name for field in fields(Iteration)})
+    try:
+        found = msgspec.convert({k: float("nan") if v is None else v for k, v in item.items()}, Iteration)
+    except msgspec.ValidationError as error:
+        raise ModelFileError(f"has a malformed fit_log ({error})") from None
+    if unknown:
+        raise ModelFileError(f"has a malformed fit_log (there is no {short(unknown[0])})")
+    return found
+
+
+def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for field in fields:
+        sizes[field.block] = sizes.get(field.block, 0) + field.size
+    return sizes
+
+
+def per_field(name: str, value: Any, fields: tuple[FieldSpan, ...]) -> npt.NDArray[np.float64]:
+    """Turn a number, or a mapping of field names to numbers, into one number a field.
+
+    Names are ``"block.field"``, ``"block"`` or ``"field"``; a mapping must say something for every field, or have a
+    ``"default"``.
+    """
+    if not hasattr(value, "items"):
+        return np.full(len(fields), check_real(name, value))
+    known = {key for f in fields for key in (f"{f.block}.{f.name}", f.block, f.name)} | {"default"}
+    unknown = sorted(set(value) - known, key=str)
+    if unknown:
+        raise ValueError(f"{name}: no field is called {unknown[0]!r}; there are {sorted(known - {'default'})}.")
+    out = np.empty(len(fields))
+    for i, field in enumerate(fields):
+        for key in (f"{field.block}.{field.name}", field.block, field.name, "default"):
+            if key in value:
+                out[i] = check_real(name, value[key])
+                break
+        else:
+            raise ValueError(f"{name}: nothing for the field {field.block}.{field.name}; add it or a 'default'.")
+    return out
+
+
+def check_finite(stage: str, number: int, *values: float) -> None:
+    """Refuse to go on with numbers that have overflowed."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{stage}: the numbers overflow in iteration {number}; scale the features or the targets.")
+
+
+def counted(sample_weight: Floats | None) -> Floats | None:
+    """Return the weights if any counts: an average cannot do without."""
+    return sample_weight if sample_weight is not None and sample_weight.any() else None

@@ -1,0 +1,234 @@
+"""What a fitted model of codes can do, however its codes were found."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from bitfm import persist
+from bitfm.core import nearest_delegate
+from bitfm.data.blocks import Blocks
+from bitfm.errors import ModelFileError
+from bitfm.models.base import FeatureModel, Floats
+from bitfm.models.fm import FM
+from bitfm.models.progress import Iteration
+from bitfm.parameters import CodeParameters, Explanation, ModelRecord, explain, pack_model
+from bitfm.persist import Tensors
+from bitfm.retrieval import Index, pack_index, score_pairs
+from bitfm.validation import thread_count
+
+__all__ = ["CodeModel", "in_single_precision"]
+
+
+class CodeModel(FeatureModel):
+    """A model with a code of bits and a gain for every feature: prediction, search, explanation and saving.
+
+    A subclass has the parameters ``bits``, ``n_jobs`` and ``random_state``, and a ``fit`` that sets what is declared
+    below.
+    """
+
+    bits: int
+    n_jobs: int | None
+    random_state: Any
+    codes_: npt.NDArray[np.uint8]
+    gains_: npt.NDArray[np.float32]
+    pairs_: str
+    fit_log_: list[Iteration]
+    n_iter_: int
+    _saved_index: Index | None = None  # what the model's file held beside it
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # codes are made for ratings by features
+        return tags
+
+    @property
+    def delegate_(self) -> npt.NDArray[np.float32]:
+        """D, the balanced and decorrelated matrix nearest to the codes.
+
+        It is computed when asked for: the fitted model is its codes, gains, weights and bias.
+        """
+        check_is_fitted(self)
+        threads = thread_count(self.n_jobs)
+        return nearest_delegate(np.asarray(self.codes_), np.random.default_rng(0), n_threads=threads).matrix
+
+    def explain(self, x: Any) -> Explanation:
+        """Take one row's score apart: the contribution of every feature and of every pair.
+
+        Parameters
+        ----------
+        x : Blocks of one interaction, sparse or dense matrix of one row, or a one-dimensional array
+
+        Examples
+        --------
+        >>> from bitfm import DiscreteFM
+        >>> from bitfm.datasets import make_bookshop
+        >>> shop = make_bookshop(200, 100, 4000)
+        >>> X, y = shop.blocks(), shop.ratings["rating"]
+        >>> model = DiscreteFM(bits=32).fit(X, y)
+        >>> why = model.explain(X[0])
+        >>> bool(abs(why.score - model.predict(X[0])[0]) < 1e-4)
+        True
+        """
+        check_is_fitted(self)
+        if not isinstance(x, Blocks) and getattr(x, "ndim", 2) == 1:
+            x = np.asarray(x)[None, :]
+        blocks = self._prediction_blocks(x)
+        if len(blocks) != 1:
+            raise ValueError(f"explain takes one interaction, got {len(blocks)}; pass X[i].")
+        return explain(self.parameters_, blocks)
+
+    def index(
+        self,
+        items: Any = None,
+        *,
+        block: str | None = None,
+        mode: str = "exact",
+        bits: int = 64,
+        rescore: int = 50,
+    ) -> Index:
+        """Lay out items for a search of the best for a user, exact by default.
+
+        Parameters
+        ----------
+        items : Block, or array of int where items are bare ids, optional
+            One item an interaction. By default the index that was saved with the model, or else all items that the
+            model was fitted on, where these are bare ids.
+        block : str, optional
+            Which of the model's blocks the items are; by default ``"item"``, or else the last. All others together are
+            the queries: the users, and the context.
+        mode : {"exact", "codes", "auto"}, default "exact"
+            For items with several features, each of which is a vector. ``"codes"`` gives each a code of its own to find
+            candidates by, which are then scored exactly: at a million items more than twice as fast for many queries
+            at once, six times for one, and a few of the best are missed. ``"auto"`` does so from 100,000 items on.
+            Items with a single feature are codes as they are, and every search of them is exact.
+        bits : int, default 64
+            Length of the row codes of ``mode="codes"``.
+        rescore : int, default 50
+            How many candidates are scored for the best ten; for more, as many more.
+
+        Examples
+        --------
+        >>> from bitfm import DiscreteFM
+        >>> from bitfm.data import Block
+        >>> from bitfm.datasets import make_bookshop
+        >>> shop = make_bookshop(200, 100, 4000)
+        >>> X, y = shop.blocks(), shop.ratings["rating"]
+        >>> model = DiscreteFM(bits=32).fit(X, y)
+        >>> readers, books = X.blocks["reader"], X.blocks["book"]
+        >>> index = model.index(Block(range(books.n_rows), books.tables))
+        >>> positions, scores = index.search(Block([7], readers.tables), n=3)
+        >>> positions.shape
+        (1, 3)
+        """
+        check_is_fitted(self)
+        if items is None and self._saved_index is not None and block in (None, self._saved_index.block):
+            return self._saved_index
+        return Index(self.parameters_, items, block, mode=mode, bits=bits, rescore=rescore)
+
+    def save(self, path: str | os.PathLike[str], *, index: Index | None = None) -> None:
+        """Write the fitted model to a file; see `bitfm.load`.
+
+        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
+
+        Parameters
+        ----------
+        path : the file to create or replace
+        index : Index, optional
+            An index of this model to keep in the file: ``bitfm.load(path).index()`` opens it by memory map.
+        """
+        tensors, metadata = pack_model(self.record(), self.parameters_)
+        if index is not None:
+            if not isinstance(index.parameters, CodeParameters) or index.parameters.codes is not self.codes_:
+                raise ValueError("save: the index is of another model, or of another fit; make one with index().")
+            more, about = pack_index(index)
+            tensors, metadata = tensors | more, metadata | about
+        persist.write(path, tensors, metadata)
+
+    def predict_pairs(self, users: Any, items: Any, *, block: str | None = None) -> npt.NDArray[np.float64]:
+        """Score pairs of users and items, each given on its own, straight from their features.
+
+        The scores are those of `predict` in single precision. Where there are many pairs of few users and items, which
+        then need not be worked out again for each pair, `predict` is faster.
+
+        Parameters
+        ----------
+        users : Blocks, Block or array of int
+            As for `Index.search`: one an interaction, context included.
+        items : Block or array of int
+            As for `index`: as many as there are users.
+        block : str, optional
+            Which of the model's blocks the items are; by default ``"item"``, or else the last.
+
+        Notes
+        -----
+        After as many features as the model has, a copy of codes, gains and weights is kept side by side for speed, and
+        they become read-only; to change them, set others. A view of them that was taken before can still be written
+        to, and what it changes is not seen.
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> from bitfm import Block, Blocks, DiscreteFM
+        >>> X = Blocks(user=Block([0, 0, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0], {"id": sp.identity(2)}))
+        >>> model = DiscreteFM(bits=8).fit(X, [5, 4, 3])
+        >>> bool(abs(model.predict_pairs([0, 0, 1], [0, 1, 0]) - model.predict(X)).max() < 1e-5)
+        True
+        """
+        check_is_fitted(self)
+        return score_pairs(self.parameters_, users, items, block, n_threads=thread_count(self.n_jobs))
+
+    def to_float(self) -> FM:
+        """Return an `FM` with the same predictions: its factors are gain × code."""
+        check_is_fitted(self)
+        fm = FM(rank=self.bits, pairs=self.pairs_, n_jobs=self.n_jobs)
+        fm.factors_ = self.parameters_.vectors(np.arange(len(self.codes_)))
+        fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
+        fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
+        fm.fit_log_, fm.n_iter_ = [], 0
+        return fm
+
+    def _kept(self) -> tuple[str, Tensors]:
+        if self.codes_.shape[1] * 8 != self.bits:
+            raise ValueError(
+                f"save: bits is {self.bits!r}, but the model was fitted with {self.codes_.shape[1] * 8}; set it back "
+                "or fit again."
+            )
+        return "codes", {}
+
+    def _restore(self, parameters: Any, extra: Tensors) -> None:
+        if not isinstance(parameters, CodeParameters) or parameters.bits != self.bits:
+            raise ModelFileError(f"has parameters that a {type(self).__name__} of {self.bits} bits does not have")
+        self.codes_, self.gains_, self.pairs_ = parameters.codes, parameters.gains, parameters.pairs
+
+    @classmethod
+    def from_record(cls, record: ModelRecord, parameters: Any, index: Index | None = None) -> Self:
+        """Return the fitted model of what a file keeps, and the index that was saved beside it."""
+        model = super().from_record(record, parameters)
+        model._saved_index = index
+        return model
+
+    @property
+    def parameters_(self) -> CodeParameters:
+        """What the fit yielded, as one frozen value."""
+        return cast(CodeParameters, super().parameters_)
+
+    def _parameters(self) -> CodeParameters:
+        return CodeParameters(self.fields_, self.bias_, self.weights_, self.codes_, self.gains_, self.pairs_)
+
+    def _crosses(self) -> bool:
+        return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+
+def in_single_precision(weights: Floats) -> Floats:
+    """Return weights in single precision, unless it cannot hold them."""
+    most = float(np.abs(weights).max(initial=0))
+    return weights.astype(np.float32, copy=False) if most == 0 or 1e-30 < most < 1e30 else weights

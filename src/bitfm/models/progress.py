@@ -1,0 +1,101 @@
+"""What a fit tells while it runs, and how it stops."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+__all__ = ["Callback", "Iteration", "Progress"]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of a fit, as kept in ``fit_log_`` and handed to a callback.
+
+    Attributes
+    ----------
+    stage : str
+        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. Of an anchored fit:
+        ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"anchor"`` (codes and gains fitted to it) or
+        ``"codes"`` (codes fitted to the data as well); ``"trial-als"`` and ``"teacher-als"`` are the second of two
+        teachers, whose targets are scaled to variance 1. Another package's models may have stages of their own.
+    number : int
+        The iteration within its stage, from 1.
+    total : int
+        How many the stage runs at most.
+    loss : float
+        Σ weight × error², in the units the solver works in. Of an anchor the share of what the teacher says that the
+        codes miss, and so is the objective.
+    objective : float
+        The loss with its penalties: what the solver lowers. Gibbs lowers nothing; it reports
+        the mean loss of its chains.
+    flips : int
+        Bits that changed; 0 where there are none.
+    validation : float
+        RMSE on the validation part, or NaN without one.
+    seconds : float
+        Time the iteration took.
+    """
+
+    stage: str
+    number: int
+    total: int
+    loss: float
+    objective: float
+    flips: int = 0
+    validation: float = float("nan")
+    seconds: float = 0.0
+
+
+Callback = Callable[[Iteration], object]
+
+
+class Progress:
+    """Collects the iterations of a fit, prints them if asked, and asks the callback whether to go on."""
+
+    def __init__(self, verbose: int, callback: Callback | None) -> None:
+        self.history: list[Iteration] = []
+        self._verbose, self._callback = verbose, callback
+        self._clock = time.perf_counter()
+
+    def report(
+        self,
+        stage: str,
+        number: int,
+        total: int,
+        loss: float,
+        objective: float,
+        flips: int = 0,
+        validation: float = float("nan"),
+    ) -> bool:
+        """Record an iteration; True if the callback wants the fit to stop (it returned True)."""
+        now = time.perf_counter()
+        seconds, self._clock = now - self._clock, now
+        return self._record(Iteration(stage, number, total, loss, objective, flips, validation, seconds))
+
+    def forward(self, item: Iteration, stage: str) -> bool:
+        """Record an iteration of a model that is fitted on the way to this one, under another name."""
+        self._clock = time.perf_counter()
+        return self._record(replace(item, stage=stage))
+
+    def _record(self, item: Iteration) -> bool:
+        self.history.append(item)
+        if self._verbose:
+            extra = f"  flips {item.flips}" if item.stage in ("codes", "anchor") else ""
+            if item.validation == item.validation:
+                extra += f"  validation RMSE {item.validation:.4f}"
+            print(
+                f"{item.stage:>8} {item.number:3d}/{item.total}  objective {item.objective:.6g}  "
+                f"loss {item.loss:.6g}{extra}  {item.seconds:.2f} s",
+                file=sys.stderr,
+            )
+        return self._callback is not None and self._callback(item) is True
+
+    def settled(self, tol: float) -> bool:
+        """Whether the last iteration lowered its stage's objective by no more than this share."""
+        if len(self.history) < 2 or self.history[-2].stage != self.history[-1].stage:
+            return False
+        before, now = self.history[-2].objective, self.history[-1].objective
+        return before - now <= tol * abs(before)

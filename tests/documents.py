@@ -1,0 +1,28 @@
+"""Documents, checked: their code runs as shown, and the reference is complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def run_page(page):
+    """Run the Python blocks of a page one after another, as a reader would paste them."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert blocks, f"{page} shows no code"
+    names = {"__name__": page}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+
+
+def need_documented(page, *modules):
+    """Every public name exists, has a docstring, and is named on the page."""
+    reference = (ROOT / page).read_text()
+    for module in modules:
+        for name in module.__all__:
+            assert hasattr(module, name)
+            if name not in ("__version__", "Callback"):
+                assert getattr(module, name).__doc__, name
+                assert re.search(rf"\b{name}\b", reference), f"{name} is missing in {page}"
