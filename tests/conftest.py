@@ -1,7 +1,17 @@
 """What all tests share."""
 
+import os
+
+import pytest
+
 from data_marker import pytest_runtest_setup
 
 __all__ = ["pytest_runtest_setup"]
 
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def no_waiting_for_the_disk(monkeypatch):
+    """Let a test that writes many files write them without waiting for each."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from reprlib import repr as short  # what a file says is of any length
 from typing import Any
 
 from bitfm import persist
@@ -48,12 +49,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         with persist.naming(path):
             return open_recommender(contents)
     with persist.naming(path):
+        if any(name.startswith("tables.") for name in contents.tensors):
+            raise ModelFileError("holds tables of a recommender, but lacks the entry 'recommender'")
         record, parameters = unpack_model(contents)
         kind = KINDS.get(record.kind)
         if kind is None:
             raise ModelFileError(
-                f"holds a model of unknown kind {record.kind!r}; install the package it comes from, such as "
+                f"holds a model of unknown kind {short(record.kind)}; install the package it comes from, such as "
                 "bitfm-research"
             )
         index = unpack_index(parameters, contents)
-        return kind.from_record(record, parameters) if index is None else kind.from_record(record, parameters, index)
+        return kind.from_record(record, parameters, index)

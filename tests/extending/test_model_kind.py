@@ -1,81 +1,148 @@
-"""A kind of model of another package is saved and opened again: one class, and an entry point or a registration."""
+"""A third party's kind of model: a file of its own, saved, opened by `bitfm.load` and served by an index."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import bitfm
+from bitfm import FM, Block, Blocks, ModelFileError, persist
+from bitfm.core import pack_signs
 from bitfm.models import BiasModel, register_kind
-from bitfm.models.base import FeatureModel
+from bitfm.models.codes import CodeModel
 
-MODEL = '''
-"""A model that scores everything alike."""
-
-import numpy as np
-
-from bitfm.models.base import FeatureModel
+# The model
 
 
-class MeanModel(FeatureModel):
-    """The mean of the targets."""
+class RoundedFM(CodeModel):
+    """The signs of a factorization machine's factors, and their mean length as gains.
 
-    def __init__(self, n_jobs: int | None = None) -> None:
+    Parameters
+    ----------
+    bits : int, default 32
+        Length of the codes, and rank of the machine.
+    penalty : float or mapping of field names to floats, default 10.0
+        λ of the machine.
+    """
+
+    def __init__(
+        self,
+        bits: int = 32,
+        *,
+        penalty: float | dict[str, float] = 10.0,
+        random_state: Any = 0,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.bits = bits
+        self.penalty = penalty
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X, y):
-        """Take the mean."""
-        blocks, y, _ = self._training_data(X, y, None, None)
-        self.bias_, self.weights_ = float(y.mean()), np.zeros(blocks.n_features, np.float32)
+    def fit(self, X: Blocks, y: Any) -> Self:
+        """Fit the machine and round it."""
+        fm = FM(self.bits, n_iter=5, regularization=self.penalty, pairs="across", random_state=self.random_state)
+        fm.fit(X, y)
+        self.fields_, self.n_features_in_, self.pairs_ = fm.fields_, fm.n_features_in_, fm.pairs
+        self.bias_, self.weights_ = fm.bias_, fm.weights_
+        self.codes_ = pack_signs(fm.factors_)
+        self.gains_ = np.abs(fm.factors_).mean(axis=1).astype(np.float32)
+        self.fit_log_, self.n_iter_ = fm.fit_log_, fm.n_iter_
         return self
-'''
 
 
-def test_a_file_of_another_packages_kind_opens_where_the_package_is(tmp_path):
-    (tmp_path / "means.py").write_text(MODEL)
-    about = tmp_path / "means-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: means\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[bitfm.kinds]\nMeanModel = means:MeanModel\n")
-
-    def run(code, path):
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(path), os.environ.get("PYTHONPATH", "")])}
-        command = [sys.executable, "-c", code]
-        return subprocess.run(
-            command, capture_output=True, text=True, env=environment, cwd=tmp_path / "work", timeout=240, check=False
-        )
-
-    (tmp_path / "work").mkdir()
-    save = "import numpy, means; means.MeanModel().fit(numpy.eye(3), [1.0, 2.0, 6.0]).save('mean.bitfm')"
-    assert run(save, tmp_path).stderr == ""
-    load = "import sys, numpy, bitfm; print(bitfm.load('mean.bitfm').predict(numpy.eye(3)), 'means' in sys.modules)"
-    assert run(load, tmp_path).stdout == "[3. 3. 3.] True\n"
-    told = run(load, tmp_path / "nowhere").stderr
-    assert "mean.bitfm: holds a model of unknown kind 'MeanModel'; install the package it comes from" in told
+# What it can do without a change to bitfm
 
 
-def test_a_class_is_registered_for_this_process(tmp_path):
-    class Constant(FeatureModel):
-        def __init__(self, n_jobs: int | None = None) -> None:
-            self.n_jobs = n_jobs
+@pytest.fixture(scope="module")
+def data() -> tuple[Blocks, np.ndarray]:
+    rng = np.random.default_rng(0)
+    u, i = rng.integers(20, size=600), rng.integers(30, size=600)
+    return Blocks(user=Block(u, {"id": sp.identity(20)}), item=Block(i, {"id": sp.identity(30)})), rng.normal(size=600)
 
-        def fit(self, X, y):
-            self._training_data(X, y, None, None)
-            self.bias_, self.weights_ = 1.5, np.zeros(2, np.float32)
-            return self
 
-    model = Constant().fit(np.eye(2), [0.0, 1.0])
-    with pytest.raises(TypeError, match="register_kind"):
-        model.save(tmp_path / "constant.bitfm")
-    assert register_kind(Constant) is Constant
-    model.save(tmp_path / "constant.bitfm")
-    assert isinstance(bitfm.load(tmp_path / "constant.bitfm"), Constant)
+@pytest.fixture(scope="module")
+def model(data):
+    register_kind(RoundedFM)
+    return RoundedFM(bits=16, penalty={"user": 2.0, "item": 3.0}).fit(*data)
+
+
+def best_of_all(model, user, n):
+    """Return the best items of a user: score all, and sort."""
+    users = Block([user] * 30, {"id": sp.identity(20)})
+    scores = model.predict(Blocks(user=users, item=Block(range(30), {"id": sp.identity(30)})))
+    return np.lexsort((np.arange(30), -scores))[:n].tolist()
+
+
+def test_it_comes_back_as_it_was(model, data, tmp_path):
+    model.save(tmp_path / "rounded.bitfm")
+    back = bitfm.load(tmp_path / "rounded.bitfm")
+    assert type(back) is RoundedFM
+    assert back.get_params() == model.get_params()
+    assert len(back.fit_log_) == len(model.fit_log_)
+    np.testing.assert_array_equal(back.predict(data[0]), model.predict(data[0]))
+    np.testing.assert_allclose(back.explain(data[0][5]).score, model.predict(data[0][5])[0], atol=1e-5)
+
+
+def test_it_is_served_by_an_index_in_its_file(model, tmp_path):
+    model.save(tmp_path / "rounded.bitfm", index=model.index())
+    index = bitfm.load(tmp_path / "rounded.bitfm").index()
+    for user in (0, 7, 19):
+        assert index.search([user], n=10)[0][0].tolist() == best_of_all(model, user, 10)
+
+
+def test_a_class_that_is_not_registered_is_not_saved(data, tmp_path):
+    class OtherFM(RoundedFM):
+        pass
+
+    with pytest.raises(TypeError, match=r"OtherFM.*register_kind"):
+        OtherFM(bits=8).fit(*data).save(tmp_path / "other.bitfm")
+    assert not (tmp_path / "other.bitfm").exists()
 
 
 def test_bitfms_own_names_cannot_be_taken():
     with pytest.raises(ValueError, match="another kind called 'BiasModel'"):
         register_kind(type("BiasModel", (BiasModel,), {}))
+
+
+def test_its_settings_are_checked(model, tmp_path):
+    path = tmp_path / "rounded.bitfm"
+    model.save(path)
+    contents = persist.read(path)
+    for wrong in ('"penalty":"x"', '"penalty":{"user":null}', '"penance":1.0'):
+        text = contents.metadata["model"].replace('"penalty":{"item":3.0,"user":2.0}', wrong)
+        assert text != contents.metadata["model"]
+        persist.write(tmp_path / "wrong.bitfm", contents.tensors, {"model": text})
+        with pytest.raises(ModelFileError, match=r"wrong\.bitfm: has .*pena"):
+            bitfm.load(tmp_path / "wrong.bitfm")
+
+
+OPEN = """
+import sys
+import bitfm
+
+path, *packages = sys.argv[1:]
+try:
+    bitfm.load(path)
+except bitfm.ModelFileError as error:
+    print("unknown kind 'RoundedFM'" in str(error))
+sys.path += packages
+print(bitfm.load(path).index().search([7], n=10)[0][0].tolist())
+"""
+
+
+def test_an_entry_point_of_its_package_is_enough(model, tmp_path):
+    """In another process, which nobody has told of the model, before and after its package is installed."""
+    package = tmp_path / "rounded-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: rounded\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(f"[bitfm.kinds]\nRoundedFM = {Path(__file__).stem}:RoundedFM\n")
+    model.save(tmp_path / "rounded.bitfm", index=model.index())
+    places = [str(tmp_path / "rounded.bitfm"), str(tmp_path), str(Path(__file__).parent)]
+    child = subprocess.run([sys.executable, "-c", OPEN, *places], capture_output=True, text=True, check=True)
+    assert child.stdout.splitlines() == ["True", str(best_of_all(model, 7, 10))]

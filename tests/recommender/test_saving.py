@@ -90,17 +90,37 @@ def test_it_can_be_fitted_again(rec, shop, path):
     np.testing.assert_array_equal(opened.model_.codes_, rec.model_.codes_)
 
 
-def test_the_model_can_be_loaded_on_its_own(rec, shop, path):
+def test_the_model_comes_back_too(rec, shop, path):
     rec.save(path)
-    model = bitfm.load(path)
+    model, before = bitfm.load(path).model_, rec.model_
     blocks, _ = rec.training_data(shop.ratings)
-    np.testing.assert_array_equal(model.predict(blocks), rec.model_.predict(blocks))
+    np.testing.assert_array_equal(model.predict(blocks), before.predict(blocks))
+    assert model.get_params() == before.get_params()
+    assert repr(model.fit_log_) == repr(before.fit_log_)
+    assert len(model.index()) == rec.n_items
 
 
 def test_a_bare_model_is_no_recommender(rec, path):
     rec.model_.save(path)
+    assert type(bitfm.load(path)) is type(rec.model_)
     with pytest.raises(ModelFileError, match=r"without a recommender.*bitfm\.load"):
-        bitfm.load(path)
+        Recommender.load(path)
+
+
+def test_settings_come_back_whatever_their_form(rec, path):
+    given = {"bits": np.int16(32), "random_state": np.int64(3), "verbose": True, "n_jobs": None, "history": 1}
+    for name, value in given.items():
+        setattr(rec, name, value)
+    rec.save(path)
+    opened = Recommender.load(path)
+    assert {name: getattr(opened, name) for name in given} == given
+
+
+def test_settings_that_would_not_come_back_are_not_saved(rec, path):
+    rec.negatives = "many"
+    with pytest.raises(TypeError, match="save: negatives = 'many' cannot be kept in a file"):
+        rec.save(path)
+    assert not path.exists()
 
 
 def test_nothing_is_saved_before_a_fit(path):
@@ -154,7 +174,8 @@ def test_opening_touches_a_small_part_of_the_file(rec, shop, path):
     child = run_python(
         """
         import sys, bitfm
-        bitfm.load(sys.argv[1]).recommend(sys.argv[2])
+        rec = bitfm.load(sys.argv[1])
+        rec.recommend(sys.argv[2])
         text = open("/proc/self/smaps").read().split(sys.argv[1], 1)[1]
         print(next(line for line in text.splitlines() if line.startswith("Rss:")).split()[1])
         """,

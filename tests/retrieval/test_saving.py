@@ -1,8 +1,10 @@
-"""An index lives in the model's file, and is searched there."""
+"""An index lives in the model's file, and is searched there; a damaged one is refused, or does no harm."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import json
 import mmap
 import pickle
 import subprocess
@@ -10,28 +12,35 @@ import sys
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from bitfm import Block, Blocks, DiscreteFM, ModelFileError, load, persist
+from bitfm import BiasModel, Block, DiscreteFM, ModelFileError, load, persist
+from bitfm.data import FieldSpan
+from bitfm.parameters import CodeParameters, ModelRecord
+from bitfm.retrieval import Index, pack_index, unpack_index
 from problems import random_blocks
+
+pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
+
+
+def made_of(fields, seed=0):
+    """Return a model of codes without a fit."""
+    rng = np.random.default_rng(seed)
+    n = fields[-1].stop
+    codes, gains = rng.integers(0, 256, (n, 2), dtype=np.uint8), rng.random(n).astype(np.float32)
+    parameters = CodeParameters(fields, 3.5, rng.normal(size=n).astype(np.float32), codes, gains, "across")
+    return DiscreteFM.from_record(ModelRecord("DiscreteFM", {"bits": 16, "max_iter": 1}, [], "codes"), parameters)
 
 
 @pytest.fixture
 def ids():
-    rng = np.random.default_rng(0)
-    X = Blocks(
-        user=Block(rng.integers(20, size=500), {"id": sp.identity(20)}),
-        item=Block(rng.integers(150, size=500), {"id": sp.identity(150)}),
-    )
-    return DiscreteFM(16, max_iter=2, init_iter=2).fit(X, rng.normal(size=500))
+    return made_of((FieldSpan("user", "id", 0, 20), FieldSpan("item", "id", 20, 170)))
 
 
 @pytest.fixture
 def rich():
     X = random_blocks("shared")
-    model = DiscreteFM(16, max_iter=2, init_iter=2).fit(X, np.random.default_rng(0).normal(size=len(X)))
     items = X.blocks["item"]
-    return model, Block(np.arange(items.n_rows), items.tables)
+    return made_of(X.fields), Block(np.arange(items.n_rows), items.tables)
 
 
 def base_of(array):
@@ -53,7 +62,7 @@ def test_codes_come_back_by_memory_map(ids, tmp_path):
     opened = load(tmp_path / "m.bitfm").index()
     assert_same(opened, index)
     assert len(opened) == len(index) == 150
-    for segment in opened._segments:
+    for segment in opened.segments:
         assert all(isinstance(base_of(array), mmap.mmap) for array in segment.arrays.values())
 
 
@@ -128,53 +137,115 @@ def test_which_index_a_model_has(ids, rich, tmp_path):
     assert not (tmp_path / "n.bitfm").exists()
 
 
-def rewritten(path, change):
-    contents = persist.read(path)
-    tensors, metadata = dict(contents.tensors), dict(contents.metadata)
-    for reserved in ("format", "version"):
-        metadata.pop(reserved, None)
-    change(tensors, metadata)
-    persist.write(path.with_suffix(".bad"), tensors, metadata)
-    return path.with_suffix(".bad")
+# Damage
+
+
+@pytest.fixture(params=["codes", "vectors", "rows"])
+def packed(request, ids, rich):
+    """Return parameters, and an index of each kind of segment as a file holds it."""
+    model, items = rich
+    if request.param == "codes":
+        index = ids.index()
+    else:
+        index = model.index(items, mode="codes" if request.param == "rows" else "exact")
+    tensors, metadata = pack_index(index)
+    assert json.loads(metadata["index"])["segments"] == [request.param]
+    return index.parameters, tensors, json.loads(metadata["index"])
+
+
+def opened(parameters, tensors, about):
+    return unpack_index(parameters, persist.Contents(tensors, {"index": json.dumps(about)}))
+
+
+def refused(parameters, tensors, about, message):
+    with pytest.raises(ModelFileError, match=message):
+        opened(parameters, tensors, about)
+
+
+def test_every_tensor_of_a_segment_is_declared(packed):
+    parameters, tensors, about = packed
+    for name, array in tensors.items():
+        refused(parameters, {k: v for k, v in tensors.items() if k != name}, about, f"lacks the tensor '{name}'")
+        for other in (array[None], array[..., None], np.concatenate([array, array]), array.reshape(-1)[:1]):
+            if other.shape != array.shape:
+                refused(parameters, tensors | {name: other}, about, "expected")
+        for dtype in (np.int64, np.uint16, bool):
+            refused(parameters, tensors | {name: array.astype(dtype)}, about, f"'{name}' as .*expected")
+    for more in ("index.0.more", "index.1.live", "index.more"):
+        refused(parameters, tensors | {more: np.zeros(3)}, about, f"holds the tensor '{more}'")
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t, m: t.pop("index.0.gain"), "lacks the tensor 'index.0.gain'"),
-        (lambda t, m: t.update({"index.0.more": np.zeros(3)}), "index.0.more"),
-        (lambda t, m: t.update({"index.0.gain": t["index.0.gain"][:-1]}), "expected float32"),
-        (lambda t, m: t.update({"index.0.live": t["index.0.live"][:-1]}), "expected"),
-        (lambda t, m: t.update({"index.0.live": t["index.0.live"].astype(np.int64)}), "expected uint64"),
-        (lambda t, m: t.update({"index.0.codes": t["index.0.codes"].reshape(-1)}), "expected uint8"),
-        (lambda t, m: m.pop("index"), "lacks the entry 'index'"),
-        (lambda t, m: m.update(index="[]"), "wrong kind"),
-        (lambda t, m: m.update(index=m["index"].replace("segments", "boards")), "malformed entry 'segments'"),
-        (lambda t, m: m.update(index=m["index"].replace("row_codes", "codes")), "malformed entry 'row_codes'"),
-        (lambda t, m: m.update(index=m["index"].replace("[64, 50]", "[64]")), r"row codes of \[64\]"),
-        (lambda t, m: m.update(index=m["index"].replace("[64, 50]", "[63, 50]")), r"row codes of \[63, 50\]"),
-        (lambda t, m: m.update(index=m["index"].replace("[64, 50]", '["64", 50]')), "row codes of"),
-        (lambda t, m: m.update(index=m["index"].replace('"codes"', '"maps"')), "unknown kind 'maps'"),
-        (lambda t, m: m.update(index=m["index"].replace('"codes"', "[]")), "unknown kind"),
-        (lambda t, m: m.update(index=m["index"].replace('"item"', '"shop"')), "'shop'"),
-        (lambda t, m: m.update(index=m["index"].replace("150", "-1")), "-1 positions"),
-        (lambda t, m: m.update(index=m["index"].replace("150", "true")), "malformed entry 'n_positions'"),
-    ],
+    ("name", "values"),
+    {
+        "block": [None, 3, "shop", ""],
+        "n_positions": [None, -1, True, 1.5, 2**31, 10**30, "5"],
+        "segments": [None, "codes", [None], [[]], ["maps"], ["codes", "codes"], [], ["x" * 9999]],
+        "row_code_bits": [None, 0, 63, 520, "64", 64.0],
+        "rescore": [None, 0, 10**6 + 1, "50"],
+    }.items(),
 )
-def test_damage_is_found(ids, tmp_path, change, message):
-    ids.save(tmp_path / "m.bitfm", index=ids.index())
-    with pytest.raises(ModelFileError, match=message):
-        load(rewritten(tmp_path / "m.bitfm", change))
+def test_every_entry_of_an_index_is_declared(ids, name, values):
+    tensors, metadata = pack_index(ids.index())
+    about = json.loads(metadata["index"])
+    refused(ids.parameters_, tensors, {k: v for k, v in about.items() if k != name}, f"malformed entry 'index'.*{name}")
+    for value in values:
+        refused(ids.parameters_, tensors, about | {name: value}, "index|block")
+    refused(ids.parameters_, tensors, about | {"more": 1}, "malformed entry 'index'.*more")
+    refused(ids.parameters_, tensors, [], "malformed entry 'index'")
 
 
 @pytest.mark.parametrize("leading", [0, 1, 3, 18])
-def test_a_basis_of_the_wrong_size_is_found(rich, tmp_path, leading):
+def test_a_basis_of_the_wrong_size_is_found(rich, leading):
     model, items = rich
-    model.save(tmp_path / "m.bitfm", index=model.index(items))
+    tensors, metadata = pack_index(model.index(items))
+    tensors |= {"index.0.basis": np.zeros((16, leading)), "index.0.values": np.zeros(64 * leading, np.int8)}
+    refused(model.parameters_, tensors, json.loads(metadata["index"]), "leading dimensions")
 
-    def change(tensors, metadata):
-        tensors["index.0.turn"] = np.zeros((16, leading))
-        tensors["index.0.values"] = np.zeros(64 * leading, np.int8)
 
-    with pytest.raises(ModelFileError, match="leading dimensions"):
-        load(rewritten(tmp_path / "m.bitfm", change))
+def test_an_error_names_the_file(ids, tmp_path):
+    path = tmp_path / "m.bitfm"
+    ids.save(path, index=ids.index())
+    contents = persist.read(path)
+    for tensors, metadata in (
+        ({k: v for k, v in contents.tensors.items() if k != "index.0.gain"}, contents.metadata),
+        (contents.tensors, {"model": contents.metadata["model"]}),
+    ):
+        persist.write(tmp_path / "bad.bitfm", tensors, metadata)
+        with pytest.raises(ModelFileError, match=r"bad\.bitfm: .*index.*; get a fresh copy or save the model again"):
+            load(tmp_path / "bad.bitfm")
+
+
+@pytest.mark.parametrize("kind", ["FM", "BiasModel"])
+def test_a_model_that_has_no_index_is_not_given_one(ids, tmp_path, kind):
+    bias = BiasModel(max_iter=1).fit(random_blocks("bare"), np.arange(40.0))
+    model = ids.to_float() if kind == "FM" else bias
+    model.save(tmp_path / "m.bitfm")
+    contents = persist.read(tmp_path / "m.bitfm")
+    tensors, metadata = pack_index(Index(model.parameters_))
+    persist.write(tmp_path / "bad.bitfm", {**contents.tensors, **tensors}, {**contents.metadata, **metadata})
+    with pytest.raises(ModelFileError, match=f"holds an index, which an? {kind} does not have"):
+        load(tmp_path / "bad.bitfm")
+
+
+WILD = {"i": [-1, 7, "min", "max"], "u": [0, 85, "max"], "f": [np.nan, np.inf, -np.inf, 1e30, -1.0, 0.0]}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_wild_numbers_do_no_harm(packed):
+    """They are found where they are read, or the answer is wrong; nothing else is read or written."""
+    parameters, tensors, about = packed
+    for name, array in tensors.items():
+        for value in WILD[array.dtype.kind]:
+            wild = getattr(np.iinfo(array.dtype), value) if isinstance(value, str) else value
+            for place in (slice(None), slice(array.size // 2, array.size // 2 + 1)):
+                other = array.copy()
+                with np.errstate(all="ignore"):
+                    other.reshape(-1)[place] = np.array(wild).astype(array.dtype)
+                with contextlib.suppress(ModelFileError, ValueError):
+                    index = opened(parameters, tensors | {name: other}, about)
+                    positions, scores = index.search(np.arange(6), 9)
+                    assert positions.shape == scores.shape == (6, min(9, len(index)))
+                    index.remove([0])
+                    if about["segments"] == ["codes"]:
+                        index.add(np.arange(150))  # moves the others

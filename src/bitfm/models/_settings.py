@@ -5,28 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
+from reprlib import repr as short  # what a file says is of any length
 from typing import Any, get_type_hints
 
 import msgspec
-import numpy as np
 
 from bitfm.errors import ModelFileError
+from bitfm.persist import plain
 
 __all__ = ["plain_settings", "settings_of"]
+
+_INFINITE = {"inf": math.inf, "-inf": -math.inf}  # numbers that JSON does not have
 
 
 def plain_settings(model: Any) -> dict[str, Any]:
     """Return the settings of an estimator; those it does not keep, such as a teacher, are None."""
-    settings = {}
+    kind: type = type(model)
+    hints, settings = _hints(kind), {}
     for name, value in model.get_params(deep=False).items():
-        plain = None if name in model.unsaved else _plain(value)
-        if name == "random_state" and not isinstance(plain, int | None):
-            plain = None  # the state of a generator is not part of the model
-        try:
-            settings[name] = msgspec.to_builtins(msgspec.convert(plain, _hints(model.__class__)[name]))
-        except (msgspec.ValidationError, TypeError):
-            raise TypeError(f"save: {name} = {value!r} cannot be kept in a file; set it to a plain value.") from None
-    return {name: _finite(value) for name, value in settings.items()}
+        kept = None if name in model.unsaved else value
+        if name == "random_state" and not isinstance(plain(name, kept, Any), int | None):
+            kept = None  # the state of a generator is not part of the model
+        settings[name] = _to_json(name, plain(name, kept, hints[name]))
+    return settings
 
 
 def settings_of(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,13 +35,13 @@ def settings_of(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     hints = _hints(kind)
     unknown = sorted(set(settings) - set(hints))
     if unknown:
-        raise ModelFileError(f"has settings that {kind.__name__} does not know: {unknown}")
+        raise ModelFileError(f"has settings that {kind.__name__} does not know: {short(unknown)}")
     found = {}
     for name, value in settings.items():
         try:
-            found[name] = msgspec.convert(float(value) if value in ("inf", "-inf") else value, hints[name])
+            found[name] = msgspec.convert(_from_json(value), hints[name])
         except (msgspec.ValidationError, TypeError):
-            raise ModelFileError(f"has {name} = {value!r}, which is of the wrong type") from None
+            raise ModelFileError(f"has {name} = {short(value)}, which is of the wrong type") from None
     return found
 
 
@@ -48,19 +49,19 @@ def settings_of(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _hints(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind.__init__)  # type: ignore[misc]
     hints.pop("return", None)
-    return hints | {"random_state": int | None} | dict.fromkeys(kind.unsaved, type(None))  # type: ignore[attr-defined]
+    special = {"random_state": int | None, **dict.fromkeys(kind.unsaved, type(None))}  # type: ignore[attr-defined]
+    return {name: special.get(name, hint) for name, hint in hints.items()}
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return {str(key): _plain(item) for key, item in value.items()} if hasattr(value, "items") else value
-
-
-def _finite(value: Any) -> Any:
-    """Return numbers that JSON does not have as texts."""
-    if isinstance(value, float) and math.isinf(value):
-        return str(value)
+def _to_json(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _to_json(name, item) for key, item in value.items()}
     if isinstance(value, float) and math.isnan(value):
-        raise TypeError(f"save: a setting is {value!r}, which cannot be kept in a file; set it to a number.")
-    return {key: _finite(item) for key, item in value.items()} if isinstance(value, dict) else value
+        raise TypeError(f"save: {name} is {value!r}, which cannot be kept in a file; set it to a number.")
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _INFINITE.get(item, item) if isinstance(item, str) else item for key, item in value.items()}
+    return _INFINITE.get(value, value) if isinstance(value, str) else value

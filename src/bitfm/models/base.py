@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from reprlib import repr as short  # what a file says is of any length
 from typing import Any, ClassVar, Self, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -82,19 +83,17 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return ModelRecord(type(self).__name__, plain_settings(self), log, layout, extra)
 
     @classmethod
-    def from_record(cls, record: ModelRecord, parameters: Parameters) -> Self:
+    def from_record(cls, record: ModelRecord, parameters: Parameters, index: Any = None) -> Self:
         """Return the fitted model of what a file keeps."""
+        if index is not None:
+            raise ModelFileError(f"holds an index, which a {cls.__name__} does not have")
         model = cls(**settings_of(cls, record.settings))
         model.fields_, model.n_features_in_ = parameters.fields, parameters.n_features
         model.bias_, model.weights_ = parameters.bias, parameters.weights
-        try:
-            nan = float("nan")
-            filled = [{k: nan if v is None else v for k, v in item.items()} for item in record.fit_log]
-            items = [msgspec.convert(item, Iteration) for item in filled]
-            thread_count(getattr(model, "n_jobs", None))
-        except (msgspec.ValidationError, ValueError) as error:
-            raise ModelFileError(f"has a malformed fit_log or n_jobs ({error})") from None
-        model.fit_log_, model.n_iter_ = items, len(items)
+        if getattr(model, "n_jobs", None) == 0:
+            raise ModelFileError("has n_jobs = 0, expected any other whole number")
+        model.fit_log_ = [_iteration(item) for item in record.fit_log]
+        model.n_iter_ = len(model.fit_log_)
         model._restore(parameters, record.extra)
         return model
 
@@ -245,6 +244,18 @@ def check_same_features(what: str, fitted: FeatureModel, model: FeatureModel) ->
     theirs, ours = [f.size for f in fitted.fields_], [f.size for f in model.fields_]
     if sum(theirs) != sum(ours) or (len(theirs) > 1 and len(ours) > 1 and theirs != ours):
         raise ValueError(f"{what} was fitted on fields of sizes {theirs}, but X has {ours}; give the same fields.")
+
+
+def _iteration(item: dict[str, Any]) -> Iteration:
+    """Return an item of a file's fit_log, which has null for numbers that JSON does not have."""
+    unknown = sorted(set(item) - {field.name for field in fields(Iteration)})
+    try:
+        found = msgspec.convert({k: float("nan") if v is None else v for k, v in item.items()}, Iteration)
+    except msgspec.ValidationError as error:
+        raise ModelFileError(f"has a malformed fit_log ({error})") from None
+    if unknown:
+        raise ModelFileError(f"has a malformed fit_log (there is no {short(unknown[0])})")
+    return found
 
 
 def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:

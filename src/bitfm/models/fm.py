@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from reprlib import repr as short  # what a file says is of any length
 from typing import Any, Self
 
 import numpy as np
@@ -332,8 +333,10 @@ class FM(FeatureModel):
 
     def _restore(self, parameters: Any, extra: Tensors) -> None:
         rank = parameters.factors.shape[1] // parameters.n_draws if isinstance(parameters, FactorParameters) else None
-        if rank != self.rank:
-            raise ModelFileError(f"has parameters that an FM of rank {self.rank} does not have")
+        if not rank or rank != self.rank or parameters.pairs != self.pairs:
+            raise ModelFileError(
+                f"has parameters that an FM of rank {short(self.rank)} and pairs {short(self.pairs)} does not have"
+            )
         if extra:
             names = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
             self.samples_ = from_features(*(extra[name] for name in names))

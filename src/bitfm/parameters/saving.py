@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
+from reprlib import repr as short  # what a file says is of any length
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -92,6 +93,7 @@ class Factors(Linear):
 
     def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
         """Return the parameters."""
+        _check_width("factors", 1, tensors["factors"].shape[1])
         return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], tensors["factors"], pairs)
 
 
@@ -108,8 +110,7 @@ class Draws(Linear):
     def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
         """Return the parameters."""
         n_features, n_draws, rank = tensors["sample_factors"].shape
-        if not 1 <= n_draws * rank <= MOST_NUMBERS:
-            raise ModelFileError(f"has 'sample_factors' of {n_draws} draws of rank {rank}, at most {MOST_NUMBERS}")
+        _check_width("sample_factors", n_draws, rank)
         factors = tensors["sample_factors"].reshape(n_features, n_draws * rank)
         return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], factors, pairs, n_draws)
 
@@ -147,7 +148,7 @@ KINDS: Registry[Any] = Registry(
 _Size = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
 
-class _Model(msgspec.Struct):
+class _Model(msgspec.Struct, forbid_unknown_fields=True):
     kind: str
     layout: str
     settings: dict[str, Any]
@@ -171,7 +172,7 @@ def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Parameters]:
     about = persist.decode(contents.metadata, "model", _Model)
     layout = LAYOUTS.get(about.layout)
     if layout is None:
-        raise ModelFileError(f"has parameters in the layout {about.layout!r}, none of {', '.join(LAYOUTS.names())}")
+        raise ModelFileError(f"has the unknown layout {short(about.layout)}, expected {' or '.join(LAYOUTS.names())}")
     fields = _spans(about.fields)
     tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(_PARTS)}
     persist.check_tensors(tensors, layout.tensors, {"features": fields[-1].stop})
@@ -179,6 +180,11 @@ def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Parameters]:
     own = layout.pack(parameters)
     extra = {name: tensor for name, tensor in tensors.items() if name not in own}
     return ModelRecord(about.kind, about.settings, about.fit_log, about.layout, extra), parameters
+
+
+def _check_width(name: str, n_draws: int, rank: int) -> None:
+    if not 1 <= n_draws * rank <= MOST_NUMBERS:
+        raise ModelFileError(f"has {name!r} of {n_draws} draws of rank {rank}, expected 1 to {MOST_NUMBERS} numbers")
 
 
 def _spans(items: list[tuple[str, str, int]]) -> tuple[FieldSpan, ...]:

@@ -6,7 +6,7 @@ The container is a strict subset of the safetensors layout; ``docs/model-file.md
 from bitfm.persist.layout import FORMAT_VERSION
 from bitfm.persist.reader import Contents, read
 from bitfm.persist.registry import Registry
-from bitfm.persist.schema import Tensor, Tensors, below, check_tensors, decode, encode, naming, put
+from bitfm.persist.schema import Tensor, Tensors, below, check_tensors, decode, encode, naming, plain, put
 from bitfm.persist.strings import pack_strings, unpack_strings
 from bitfm.persist.writer import write
 
@@ -22,6 +22,7 @@ __all__ = [
     "encode",
     "naming",
     "pack_strings",
+    "plain",
     "put",
     "read",
     "unpack_strings",

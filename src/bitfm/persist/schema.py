@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from reprlib import repr as short  # what a file says is of any length
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
 
-__all__ = ["Tensor", "Tensors", "below", "check_tensors", "decode", "encode", "naming", "put"]
+__all__ = ["Tensor", "Tensors", "below", "check_tensors", "decode", "encode", "naming", "plain", "put"]
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class Tensor:
             for dimension, size in zip(dimensions, array.shape, strict=True):
                 if not dimension.isdigit():
                     sizes.setdefault(dimension, int(size))
-        expected = tuple(int(d) if d.isdigit() else sizes.get(d, 0) for d in dimensions)
+        expected = tuple(int(d) if d.isdigit() else sizes.get(d, d) for d in dimensions)
         if array.shape != expected or str(array.dtype) not in self.dtypes.split():
             types = self.dtypes.replace(" ", " or ")
             raise ModelFileError(f"has {name!r} as {array.dtype} {array.shape}, expected {types} {expected}")
@@ -75,13 +76,13 @@ def check_tensors(
     bitfm.errors.ModelFileError: has 'gains' as float32 (4,), expected float32 (5,)
     """
     sizes = {} if sizes is None else sizes
-    for name, tensor in declared.items():
-        if name not in tensors:
-            raise ModelFileError(f"lacks the tensor {prefix + name!r}")
-        tensor.check(prefix + name, tensors[name], sizes)
-    unknown = sorted(set(tensors) - set(declared))
+    missing, unknown = sorted(set(declared) - set(tensors)), sorted(set(tensors) - set(declared))
+    if missing:
+        raise ModelFileError(f"lacks the tensor {prefix + missing[0]!r}")
     if unknown:
-        raise ModelFileError(f"holds the tensor {prefix + unknown[0]!r}, which does not belong there")
+        raise ModelFileError(f"holds the tensor {short(prefix + unknown[0])}, which does not belong there")
+    for name, tensor in declared.items():
+        tensor.check(prefix + name, tensors[name], sizes)
     return sizes
 
 
@@ -91,13 +92,44 @@ def decode(metadata: Mapping[str, str], name: str, kind: type[T]) -> T:
         raise ModelFileError(f"lacks the entry {name!r}")
     try:
         return msgspec.json.decode(metadata[name], type=kind)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise ModelFileError(f"has a malformed entry {name!r} ({error})") from None
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        text = str(error)  # may quote the file at any length
+        raise ModelFileError(
+            f"has a malformed entry {name!r} ({text if len(text) < 200 else f'{text[:99]}…{text[-99:]}'})"
+        ) from None
 
 
 def encode(value: Any) -> str:
     """Return a value as JSON; the keys of a mapping are sorted, so that equal values give equal files."""
     return msgspec.json.encode(value, order="deterministic").decode()
+
+
+def plain(name: str, value: Any, kind: Any) -> Any:
+    """Return a setting as the type declared for it, with Python's numbers for NumPy's, and 1 for True.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain("bits", np.int16(8), int), plain("verbose", True, int), plain("early_stopping", 1, bool)
+    (8, 1, True)
+    >>> plain("bits", "8", int)
+    Traceback (most recent call last):
+    TypeError: save: bits = '8' cannot be kept in a file; set it to a plain value.
+    """
+    given = _python(value)
+    forms = [given]
+    if isinstance(given, int) and given in (0, 1):
+        forms.append(int(given) if isinstance(given, bool) else bool(given))
+    for form in forms:
+        with suppress(msgspec.ValidationError, TypeError, AttributeError):  # the last for arrays, taken as mappings
+            return msgspec.convert(form, kind)
+    raise TypeError(f"save: {name} = {value!r} cannot be kept in a file; set it to a plain value.")
+
+
+def _python(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return {str(key): _python(item) for key, item in value.items()} if hasattr(value, "items") else value
 
 
 def below(tensors: Tensors, prefix: str) -> dict[str, npt.NDArray[Any]]:
@@ -116,4 +148,5 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}; get a fresh copy or save the model again.") from None
+        what = str(error).removesuffix("; save the model again.")  # of parts that are also read without a file's name
+        raise ModelFileError(f"{os.fspath(path)}: {what}; get a fresh copy or save the model again.") from None

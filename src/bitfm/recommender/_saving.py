@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import msgspec
 import numpy as np
@@ -81,7 +81,8 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
     tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors())
     for name, moments in state.moments.items():
         tables |= persist.put(f"moments.{name}.", {"second_moment": moments.second_moment, "unseen": moments.unseen})
-    settings = {field: getattr(recommender, field) for field in _Settings.__struct_fields__}
+    hints = get_type_hints(_Settings, include_extras=True)
+    settings = {name: persist.plain(name, getattr(recommender, name), hint) for name, hint in hints.items()}
     about = _Entry(
         user=_pack_side(state.users, tables),
         item=_pack_side(state.items, tables),
@@ -94,7 +95,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         frames=state.frames,
         columns=[_Note(**vars(note)) for note in recommender.columns],
         notes=_texts(recommender.notes),
-        settings=msgspec.convert(settings, _Settings, strict=False),  # verbose=True is 1
+        settings=_Settings(**settings),
     )
     tensors, metadata = pack_model(state.model, state.parameters)
     of_index, about_index = pack_index(state.index)
@@ -129,6 +130,8 @@ def open_recommender(contents: persist.Contents) -> Recommender:
         time=about.time,
         frames=about.frames,
     )
+    if about.settings.n_jobs == 0:
+        raise ModelFileError("has n_jobs = 0, expected any other whole number")
     notes = [ColumnNote(**msgspec.structs.asdict(note)) for note in about.columns]
     return Recommender.of_state(state, notes, about.notes, **msgspec.structs.asdict(about.settings))
 

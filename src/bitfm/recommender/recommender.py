@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from bitfm import persist
 from bitfm.data.blocks import Blocks
 from bitfm.errors import ModelFileError, NotFittedError
 from bitfm.parameters import KINDS, Explanation, Parameters, without_fields
@@ -441,7 +442,8 @@ class Recommender:
         kind = KINDS.get(state.model.kind)
         if kind is None:
             raise ModelFileError(f"the kind of model {state.model.kind!r} is not known here; install its package.")
-        return kind.from_record(state.model, state.parameters, state.index)
+        with persist.naming("the recommender's model"):
+            return kind.from_record(state.model, state.parameters, state.index)
 
     def feature_name(self, field: str, feature: int) -> str:
         """Return what a feature of one of the `fields` stands for, for people to read."""
