@@ -13,10 +13,6 @@ __all__ = [
     "Callback",
     "DiscreteFM",
     "Iteration",
-    "Popularity",
-    "RandomProjection",
-    "RandomScores",
-    "RotatedRounding",
     "Samples",
     "register_kind",
 ]
