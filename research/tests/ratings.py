@@ -7,7 +7,7 @@ from bitfm.data.hot import one_hot
 from bitfm.evaluation import split_cold_items, split_per_user
 
 from bitfm_research.bench.datasets import Split
-from bitfm_research.bench.ratings import Ratings
+from bitfm_research.bench.readers import Ratings
 
 N_USERS, N_ITEMS = 60, 40
 

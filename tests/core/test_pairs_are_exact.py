@@ -147,7 +147,7 @@ def test_tables_that_do_not_fit_are_refused(change, message):
         ({"width": 72}, "a record needs room"),
         ({"kind": "bytes"}, "a record needs room"),
         ({"kind": "bytes", "width": 8}, "multiple of 64"),
-        ({"kind": "reals", "width": 64, "records": np.zeros((5, 264), np.uint8), "across": False}, "across blocks"),
+        (
             {"kind": "reals", "width": 64, "records": np.zeros((5, 264), np.uint8), "across": False},
             "across blocks only",
         ),

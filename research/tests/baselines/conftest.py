@@ -11,7 +11,7 @@ from bitfm import Block, Blocks
 from sklearn.base import clone
 
 from bitfm_research import baselines
-from bitfm_research.baselines._base import IdCodes
+from bitfm_research.baselines import IdCodes
 from problems import small_shop
 
 SETTINGS: dict[str, dict[str, Any]] = {  # where a method's defaults do not suit small problems
@@ -21,7 +21,7 @@ SETTINGS: dict[str, dict[str, Any]] = {  # where a method's defaults do not suit
 METHODS = {
     name: kind(bits=64, **SETTINGS.get(name, {}))
     for name in baselines.__all__
-    if issubclass(kind := getattr(baselines, name), IdCodes)
+    if issubclass(kind := getattr(baselines, name), IdCodes) and kind is not IdCodes
 }
 
 

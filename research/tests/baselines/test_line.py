@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bitfm_research.baselines._base import _exact, least_squares_line
+from bitfm_research.baselines.id_codes import _exact, least_squares_line
 
 
 def test_the_line_is_that_of_least_squares():

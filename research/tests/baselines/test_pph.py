@@ -10,8 +10,7 @@ from bitfm.models.progress import Progress
 
 from bitfm_research.baselines import PPH
 from bitfm_research.baselines._ids import IdRatings
-from bitfm_research.baselines._phases import phase_codes, sector_codes
-from bitfm_research.baselines.preference import length_column
+from bitfm_research.baselines.pph import length_column, phase_codes, sector_codes
 
 # Factors
 

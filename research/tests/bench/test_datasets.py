@@ -90,8 +90,8 @@ def test_a_validation_part_is_taken_from_the_training_part_alone():
     assert (split.validation(0.1, seed=3).test[1] == part.test[1]).all()
     assert (split.validation(0.1, seed=4).test[1] != part.test[1]).any()
     table = part.blocks("test", fields=("history",)).blocks["user"].tables["history"].to_csr()
-    assert (table != history(*part.train[:2], 20, 20)).nnz == 0
-    assert (table != history(*split.train[:2], 20, 20)).nnz > 0
+    assert (table != history(*part.train[:2], 20, 20).to_csr()).nnz == 0
+    assert (table != history(*split.train[:2], 20, 20).to_csr()).nnz > 0
 
 
 def test_an_unknown_field_is_refused_with_those_that_there_are():
@@ -139,29 +139,33 @@ def test_side_tables_have_a_row_for_each_and_rows_of_unit_length(name):
     for fields, columns, n_rows in zip(
         (split.user_fields, split.item_fields), FIELDS[name], (split.n_users, split.n_items), strict=True
     ):
-        assert {key: table.shape for key, table in fields.items()} == {
+        assert {key: table.to_csr().shape for key, table in fields.items()} == {
             key: (n_rows, size) for key, size in columns.items()
         }
-        for table in fields.values():
+        for table in (table.to_csr() for table in fields.values()):
             assert table.dtype == np.float32
             squares = np.asarray(table.multiply(table).sum(axis=1)).ravel()
             np.testing.assert_allclose(squares, table.getnnz(axis=1) > 0, atol=1e-5)
+
+
+def matrices(fields):
+    return {name: table.to_csr() for name, table in fields.items()}
 
 
 @pytest.mark.data("ml-100k", "ml-1m")
 def test_movies_and_users_have_their_own_features():
     """Toy Story and Jumanji lead both sets' lists of movies; user 1 is a technician of 24, or a girl under 18."""
     for name in ("ml-100k", "ml-1m"):
-        fields = loaded(name).item_fields
+        fields = matrices(loaded(name).item_fields)
         assert fields["genres"][0].nnz == 3
         assert (fields["year"][0] != fields["year"][1]).nnz == 0  # 1995, as all of the first movies
         assert fields["year"].getnnz() >= fields["year"].shape[0] - 1
-    first = {name: loaded(name).user_fields for name in ("ml-100k", "ml-1m")}
+    first = {name: matrices(loaded(name).user_fields) for name in ("ml-100k", "ml-1m")}
     assert first["ml-100k"]["gender"][0].indices == first["ml-1m"]["gender"][1].indices == [1]  # F, M
     assert first["ml-1m"]["gender"][0].indices == [0]
     assert first["ml-100k"]["age"][0].indices == [1]  # 18 to 24
     assert first["ml-1m"]["age"][0].indices == [0]
-    cast = loaded("ml-1m").item_fields["cast"]
+    cast = loaded("ml-1m").item_fields["cast"].to_csr()
     toy_story, its_sequel = 0, 2898  # of the rated movies
     assert (cast[toy_story] @ cast[its_sequel].T).toarray() > 0.5
 
@@ -188,5 +192,5 @@ def test_histories_are_of_the_training_part(name):
     X = split.blocks("test", fields=("history", "raters", *split.user_fields, *split.item_fields))
     sizes = split.n_users, split.n_items
     for side, field, table in (("user", "history", history), ("item", "raters", raters)):
-        assert (X.blocks[side].tables[field].to_csr() != table(*split.train[:2], *sizes)).nnz == 0
+        assert (X.blocks[side].tables[field].to_csr() != table(*split.train[:2], *sizes).to_csr()).nnz == 0
         assert list(X.blocks[side].tables)[-1] == "id"

@@ -9,6 +9,7 @@ import pytest
 from bitfm import BitfmError
 
 from bitfm_research.bench import _opponents, retrieval
+from bitfm_research.bench._bandwidth import bandwidth
 from bitfm_research.bench._contest import OURS, contest, recall
 from bitfm_research.bench._generated import generated_codes, generated_features
 from bitfm_research.bench._vectors import ids_as_vectors
@@ -81,3 +82,9 @@ def test_scores_of_a_product_need_not_fit_at_once(monkeypatch):
     _, search = _opponents.matrix_product(items)
     search(items[:11], 10, at_once=8)
     assert products == [(3, (3, 50)), (3, (3, 50)), (2, (2, 50)), (3, (3, 50))]
+
+
+def test_the_bytes_that_a_search_reads_are_those_of_its_codes_and_more():
+    ((_, rows),) = bandwidth(lambda _: None, n_items=200_000)
+    assert float(rows[0]["what"].split()[0]) >= 200_000 * 8 / 1e6
+    assert all(row["GB/s"] > 0 for row in rows)

@@ -4,12 +4,10 @@ from bitfm_research.baselines.bccf import BCCF
 from bitfm_research.baselines.collaborative import CollaborativeHashing
 from bitfm_research.baselines.dcf import DCF
 from bitfm_research.baselines.dcmf import DCMF
-from bitfm_research.baselines.popularity import Popularity
-from bitfm_research.baselines.preference import PPH
-from bitfm_research.baselines.projection import RandomProjection
-from bitfm_research.baselines.random_scores import RandomScores
-from bitfm_research.baselines.rotated import RotatedRounding
-from bitfm_research.baselines.rounding import SignRounding
+from bitfm_research.baselines.id_codes import IdCodes
+from bitfm_research.baselines.pph import PPH
+from bitfm_research.baselines.rounding import RandomProjection, RotatedRounding, SignRounding
+from bitfm_research.baselines.trivial import Popularity, RandomScores
 
 __all__ = [
     "BCCF",
@@ -17,6 +15,7 @@ __all__ = [
     "DCMF",
     "PPH",
     "CollaborativeHashing",
+    "IdCodes",
     "Popularity",
     "RandomProjection",
     "RandomScores",

@@ -10,10 +10,10 @@ from bitfm.models.base import Floats, check_finite
 from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
 
-from bitfm_research.baselines._base import IdCodes, PackedCodes
 from bitfm_research.baselines._columns import Factorization
 from bitfm_research.baselines._ids import IdRatings
 from bitfm_research.baselines._rotation import quantizing_rotation
+from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
 
 __all__ = ["BCCF", "balanced_column"]
 
@@ -25,10 +25,12 @@ class BCCF(IdCodes):
     min Σ (r − ½ − ⟨f_i, h_j⟩ / 2k)² + λ (‖Σ_i f_i‖² + ‖Σ_j h_j‖²) with ratings scaled to [0, 1]. The second turns them
     by the rotation under which their signs lose least (ITQ), and takes the signs.
 
+    Its `fit_log_` has the stages ``"relaxed"`` and ``"rotation"``.
+
     Parameters
     ----------
-    bits : int, default 64
-        Length of the codes: a multiple of 8 from 8 to 512.
+    bits, random_state, n_jobs, verbose
+        As of `IdCodes`.
     balance : float, default 1e-5
         λ: how strongly each factor's sum over users, and over items, is pulled to 0.
     ridge : float, default 2.0
@@ -40,20 +42,6 @@ class BCCF(IdCodes):
         Iterations of the rotation at most.
     tol : float, default 1e-4
         Stop sweeping when a sweep lowers the objective by less than this share.
-    random_state : int, RandomState or None, default 0
-    n_jobs : int, default -1
-        Threads of `predict`; -1 is all. The result does not depend on it.
-    verbose : int, default 0
-        Print a line an iteration.
-
-    Attributes
-    ----------
-    user_codes_, item_codes_ : arrays of uint8, ids × bits / 8
-        Bit t is bit t % 8 of byte t // 8; 1 is +1.
-    codes_, gains_, weights_, bias_
-        The same as a `DiscreteFM` of all features, whose predictions are a rising line of ⟨b_user, b_item⟩.
-    fit_log_ : list of Iteration
-        Stages ``"relaxed"`` and ``"rotation"``.
 
     Examples
     --------
@@ -79,15 +67,12 @@ class BCCF(IdCodes):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ) -> None:
-        self.bits = bits
+        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
         self.balance = balance
         self.ridge = ridge
         self.n_iter = n_iter
         self.rotation_iter = rotation_iter
         self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _learn(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress

@@ -14,9 +14,9 @@ from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
 from sklearn.utils.extmath import randomized_svd
 
-from bitfm_research.baselines._base import IdCodes, PackedCodes
 from bitfm_research.baselines._ids import IdRatings
 from bitfm_research.baselines._rotation import nearest_orthogonal, random_rotation, signs_of
+from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
 
 __all__ = ["CollaborativeHashing"]
 
@@ -34,10 +34,12 @@ class CollaborativeHashing(IdCodes):
     of sparse ratings are not, and that step would raise the objective. So the step here is bit by bit, each the best
     given the others; where DᵀD is n I it is the paper's.
 
+    Its `fit_log_` has the stage ``"codes"``. All bits of an id without ratings are +1.
+
     Parameters
     ----------
-    bits : int, default 64
-        Length of the codes: a multiple of 8 from 8 to 512.
+    bits, random_state, n_jobs, verbose
+        As of `IdCodes`.
     hash_weight : float, default 0.03
         λ: how much codes count as hashes of rows and columns against codes that rebuild the matrix. R is scaled so that
         R W is of about the size of the codes.
@@ -45,20 +47,6 @@ class CollaborativeHashing(IdCodes):
         Iterations at most.
     tol : float, default 1e-4
         Stop when an iteration lowers the objective by less than this share.
-    random_state : int, RandomState or None, default 0
-    n_jobs : int, default -1
-        Threads of `predict`; -1 is all. The result does not depend on it.
-    verbose : int, default 0
-        Print a line an iteration.
-
-    Attributes
-    ----------
-    user_codes_, item_codes_ : arrays of uint8, ids × bits / 8
-        Bit t is bit t % 8 of byte t // 8; 1 is +1. Without ratings all bits are +1.
-    codes_, gains_, weights_, bias_
-        The same as a `DiscreteFM` of all features, whose predictions are a rising line of ⟨b_user, b_item⟩.
-    fit_log_ : list of Iteration
-        Stage ``"codes"``.
 
     Examples
     --------
@@ -82,13 +70,10 @@ class CollaborativeHashing(IdCodes):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ) -> None:
-        self.bits = bits
+        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
         self.hash_weight = hash_weight
         self.max_iter = max_iter
         self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _learn(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress

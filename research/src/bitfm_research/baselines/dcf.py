@@ -10,9 +10,9 @@ from bitfm.models.progress import Progress
 from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, ProximalTarget, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
-from bitfm_research.baselines._base import IdCodes, PackedCodes
 from bitfm_research.baselines._ids import IdRatings
 from bitfm_research.baselines._sides import Side, SidePulls
+from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
 
 __all__ = ["DCF"]
 
@@ -27,10 +27,12 @@ class DCF(IdCodes):
     (its initialisation). It is a `DiscreteFM` of ids with ``linear=False``,
     but for a delegate a side.
 
+    Its `fit_log_` has the stages ``"relaxed"`` and ``"codes"``.
+
     Parameters
     ----------
-    bits : int, default 64
-        Length of the codes: a multiple of 8 from 8 to 512.
+    bits, random_state, n_jobs, verbose
+        As of `IdCodes`.
     alpha, beta : float, default 1.0
         How strongly the codes of users, and those of items, are pulled to balance and decorrelation.
     spread : float, default 2.0
@@ -49,20 +51,6 @@ class DCF(IdCodes):
         Passes of discrete coordinate descent over a code's bits at most.
     tol : float, default 1e-6
         Stop when an iteration lowers the objective by less than this share.
-    random_state : int, RandomState or None, default 0
-    n_jobs : int, default -1
-        Threads; -1 is all. The result does not depend on it.
-    verbose : int, default 0
-        Print a line an iteration.
-
-    Attributes
-    ----------
-    user_codes_, item_codes_ : arrays of uint8, ids × bits / 8
-        Bit t is bit t % 8 of byte t // 8; 1 is +1.
-    codes_, gains_, weights_, bias_
-        The same as a `DiscreteFM` of all features.
-    fit_log_ : list of Iteration
-        Stages ``"relaxed"`` and ``"codes"``.
 
     Examples
     --------
@@ -92,7 +80,7 @@ class DCF(IdCodes):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ) -> None:
-        self.bits = bits
+        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
         self.alpha = alpha
         self.beta = beta
         self.spread = spread
@@ -102,9 +90,6 @@ class DCF(IdCodes):
         self.max_iter = max_iter
         self.inner_iter = inner_iter
         self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _learn(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress

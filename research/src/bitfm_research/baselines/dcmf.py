@@ -32,11 +32,6 @@ class DCMF(DCF):
     ridge : float, default 100.0
         γ₁ = γ₂: penalty of the projections.
 
-    Attributes
-    ----------
-    user_codes_, item_codes_, codes_, gains_, weights_, bias_, fit_log_
-        As of `DCF`.
-
     Examples
     --------
     >>> from bitfm.datasets import make_bookshop

@@ -45,6 +45,7 @@ def approximate(
         by_codes, codes_took = _timed(lambda: model.index(items, mode="codes", bits=_BITS))
     best = exact.search(users, _TOP)[0]
     candidates, reached = _enough_candidates(by_codes, users, best)
+    by_codes = _rescoring(by_codes, candidates)
     ours = f"{OURS}, row codes of {_BITS} bits, {candidates} candidates{_found(reached)}"
     took = {ours: codes_took}
     one: dict[str, Callable[[], Any]] = {ours: lambda: [by_codes.search(u, _TOP, n_jobs=1) for u in each]}
@@ -71,14 +72,19 @@ def approximate(
 
 
 def _enough_candidates(index: Index, users: npt.NDArray[Any], best: npt.NDArray[np.int64]) -> tuple[int, float]:
-    """Have row codes find nearly all, and return how many candidates that takes and what they find."""
+    """Return how many candidates row codes need to find nearly all, and what they find."""
 
     def reached(candidates: int) -> float:
-        index._segments = tuple(replace(shelf, rescore=candidates) for shelf in index.segments)  # type: ignore[call-arg]
-        return recall(best, index.search(users, _TOP)[0])
+        return recall(best, _rescoring(index, candidates).search(users, _TOP)[0])
 
     candidates = lowest(lambda value: reached(value) >= _RECALL, _MOST_CANDIDATES)
     return candidates, reached(candidates)
+
+
+def _rescoring(index: Index, candidates: int) -> Index:
+    """Return the index with another number of candidates."""
+    segments = tuple(replace(segment, rescore=candidates) for segment in index.segments)  # type: ignore[call-arg]
+    return Index.of_segments(index.parameters, index.block, segments, index.n_positions, index.row_codes)
 
 
 def _tuned(rival: Tunable, best: npt.NDArray[np.int64], target: float) -> str:

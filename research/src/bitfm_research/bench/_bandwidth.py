@@ -14,7 +14,7 @@ __all__ = ["bandwidth"]
 
 _TOP, _QUERIES = 10, 10
 # What a search reads of every chunk where no chunk can be left out.
-_READ = ("codes", "alive", "chunk_bias", "inverse_most", "inverse_least")
+_READ = ("codes", "live", "chunk_bias", "inverse_most", "inverse_least")
 
 
 def bandwidth(say: Callable[[str], None], *, n_items: int = 10_000_000) -> Iterator[tuple[str, list[Row]]]:

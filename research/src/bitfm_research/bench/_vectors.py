@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from bitfm.models import CodeModel
+from bitfm.parameters import towers
 from bitfm.retrieval import Index
 
 __all__ = ["ids_as_vectors", "items_as_vectors", "users_as_vectors"]
@@ -16,14 +17,14 @@ Reals = npt.NDArray[np.float32]
 
 def ids_as_vectors(model: CodeModel, first_item: int) -> tuple[Reals, Reals]:
     """Return the users and the items of a model of bare ids."""
-    vectors = model._factors_of(np.arange(model.n_features_in_))
+    vectors = model.parameters_.vectors(np.arange(model.n_features_in_))
     biases = np.asarray(model.weights_[first_item:], np.float32)
     return _with_one(vectors[:first_item]), np.hstack([vectors[first_item:], biases[:, None]])
 
 
 def users_as_vectors(index: Index, users: Any) -> Reals:
     """Return users as the index sees them."""
-    return _with_one(index._users.rows("users", users, 1).as_vectors())
+    return _with_one(towers(index.parameters, index.block)[0].rows("users", users, 1).as_vectors())
 
 
 def items_as_vectors(index: Index) -> Reals:

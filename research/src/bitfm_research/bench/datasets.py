@@ -15,10 +15,7 @@ from bitfm.data import Block, Blocks, history, raters
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import split_cold_items, split_per_user
 
-from bitfm_research.bench._douban import read_douban
-from bitfm_research.bench._movielens import read_1m, read_100k
-from bitfm_research.bench._paper import read_paper
-from bitfm_research.bench.ratings import Ratings
+from bitfm_research.bench.readers import Ratings, read_1m, read_100k, read_douban, read_paper
 
 __all__ = ["Split", "data_folder", "load", "need_data"]
 

@@ -18,9 +18,9 @@ from bitfm.recommender._changes import solve_rows
 from bitfm.recommender._log import Log
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
-from bitfm_research.bench._raw import CONTEXT, app_usage, likes, movie_ratings, paper_likes
 from bitfm_research.bench.datasets import need_data
 from bitfm_research.bench.measure import Row
+from bitfm_research.bench.readers import CONTEXT, app_usage, likes, movie_ratings, paper_likes
 
 if TYPE_CHECKING:
     import polars as pl

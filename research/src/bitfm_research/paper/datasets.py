@@ -13,7 +13,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import split_per_user
 
 from bitfm_research.bench.datasets import READERS, Split, Triples, load
-from bitfm_research.bench.ratings import Ratings
+from bitfm_research.bench.readers import Ratings
 from bitfm_research.prepare import BadLines, MovieLens, Prepared, RatingBatch, Source, TextBatch, prepare
 from bitfm_research.prepare.source import NO_TIME
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from bitfm.errors import DataFileError
 
-from bitfm_research.prepare._collect import collect
-from bitfm_research.prepare._filter import Steps, average, keep_frequent
 from bitfm_research.prepare._progress import Bars
+from bitfm_research.prepare._ratings import Steps, average, collect, keep_frequent
 from bitfm_research.prepare._texts import item_words
 from bitfm_research.prepare.prepared import Prepared
 from bitfm_research.prepare.source import NO_TIME, BadLines, Source

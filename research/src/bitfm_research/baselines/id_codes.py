@@ -31,9 +31,28 @@ class IdCodes(CodeModel, ABC):
     A subclass implements `_learn`. What it returns is stored as a model of codes for all features of X: the ids have
     gains whose product is the slope; other features, which such methods do not look at, have the gain 0; and no feature
     has a weight. So prediction, search, pairs and files work as for `DiscreteFM`, and a file opens as the same class.
+
+    Parameters
+    ----------
+    bits : int, default 64
+        Length of the codes: a multiple of 8 from 8 to 512.
+    random_state : int, RandomState or None, default 0
+    n_jobs : int, default -1
+        Threads; -1 is all. The result does not depend on it.
+    verbose : int, default 0
+        Print a line per iteration.
+
+    Attributes
+    ----------
+    user_codes_, item_codes_ : arrays of uint8, ids × bits / 8
+        Bit t is bit t % 8 of byte t // 8; 1 is +1.
+    codes_, gains_, weights_, bias_
+        The same as a `DiscreteFM` of all features.
+    fit_log_ : list of Iteration
     """
 
-    verbose: int
+    def __init__(self, bits: int = 64, *, random_state: Any = 0, n_jobs: int | None = -1, verbose: int = 0) -> None:
+        self.bits, self.random_state, self.n_jobs, self.verbose = bits, random_state, n_jobs, verbose
 
     def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
         """Learn the codes.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
 
-from bitfm_research.baselines._base import IdCodes, PackedCodes
 from bitfm_research.baselines._columns import Factorization
 from bitfm_research.baselines._ids import IdRatings
-from bitfm_research.baselines._phases import phase_codes
+from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
 
-__all__ = ["PPH", "length_column"]
+__all__ = ["PPH", "length_column", "phase_codes", "sector_codes"]
 
 
 class PPH(IdCodes):
@@ -27,10 +27,12 @@ class PPH(IdCodes):
     so that the Hamming distance of two points is the distance of their sectors on the circle; one more bit says whether
     it is farther from the origin than half of the users and items are.
 
+    Its `fit_log_` has the stage ``"relaxed"``.
+
     Parameters
     ----------
-    bits : int, default 64
-        Length of the codes: a multiple of 8 from 8 to 512.
+    bits, random_state, n_jobs, verbose
+        As of `IdCodes`.
     phase_bits : {1, 3, 7}, default 3
         Bits for the phase of two factors, beside one for the magnitude. So there are 2 · bits / (phase_bits + 1)
         factors.
@@ -40,20 +42,6 @@ class PPH(IdCodes):
         Sweeps over the factors at most.
     tol : float, default 1e-4
         Stop when a sweep lowers the objective by less than this share.
-    random_state : int, RandomState or None, default 0
-    n_jobs : int, default -1
-        Threads of `predict`; -1 is all. The result does not depend on it.
-    verbose : int, default 0
-        Print a line an iteration.
-
-    Attributes
-    ----------
-    user_codes_, item_codes_ : arrays of uint8, ids × bits / 8
-        Bit t is bit t % 8 of byte t // 8; 1 is +1.
-    codes_, gains_, weights_, bias_
-        The same as a `DiscreteFM` of all features, whose predictions are a rising line of ⟨b_user, b_item⟩.
-    fit_log_ : list of Iteration
-        Stage ``"relaxed"``.
 
     Examples
     --------
@@ -78,14 +66,11 @@ class PPH(IdCodes):
         n_jobs: int | None = -1,
         verbose: int = 0,
     ) -> None:
-        self.bits = bits
+        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
         self.phase_bits = phase_bits
         self.length = length
         self.n_iter = n_iter
         self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _learn(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
@@ -150,3 +135,32 @@ def length_column(num: Floats, den: Floats, others: Floats, old: Floats, weight:
         )
         v = 2 * half * np.where(a > 0, one_root, some_roots)
     return side * np.where(np.isfinite(v) & (half > 0), v, np.cbrt(np.abs(b)))
+
+
+def sector_codes(n_bits: int) -> npt.NDArray[np.bool_]:
+    """Return codes of 2 · n_bits sectors of a circle, sectors × bits, as far from each other as the sectors are.
+
+    They are Johnson's counter: the ones enter at one end until the code is full of them, and then leave.
+
+    Examples
+    --------
+    >>> sector_codes(2).astype(int)
+    array([[0, 0],
+           [1, 0],
+           [1, 1],
+           [0, 1]])
+    """
+    sector, bit = np.arange(2 * n_bits)[:, None], np.arange(n_bits)
+    return (bit < sector) & (bit >= sector - n_bits)
+
+
+def phase_codes(factors: Floats, phase_bits: int) -> npt.NDArray[np.uint8]:
+    """Return packed codes, given a row of factors each: two by two, bits of the phase and one of the magnitude."""
+    pairs = factors.reshape(len(factors), -1, 2)
+    phase = np.arctan2(pairs[..., 1], pairs[..., 0]) % (2 * np.pi)
+    n_sectors = 2 * phase_bits
+    sector = np.minimum((phase * (n_sectors / (2 * np.pi))).astype(np.intp), n_sectors - 1)
+    magnitude = np.hypot(pairs[..., 0], pairs[..., 1])
+    far = magnitude > np.median(magnitude, axis=0)
+    bits = np.concatenate([sector_codes(phase_bits)[sector], far[..., None]], axis=2)
+    return np.packbits(bits.reshape(len(factors), -1), axis=1, bitorder="little")

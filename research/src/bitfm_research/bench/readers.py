@@ -1,22 +1,56 @@
-"""MovieLens: who the users are, and what the movies are about."""
+"""The real data sets: as ratings with side tables, and as the tables that their makers publish."""
 
 from __future__ import annotations
 
 import re
+import tempfile
 import zipfile
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.data import Words
+import polars as pl
+import scipy.io
+from bitfm.data import Words, read_table
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.hot import many_hot, one_hot
 
-from bitfm_research.bench.ratings import Ratings
+__all__ = [
+    "CONTEXT",
+    "Ratings",
+    "app_usage",
+    "likes",
+    "movie_ratings",
+    "paper_likes",
+    "read_1m",
+    "read_100k",
+    "read_douban",
+    "read_paper",
+]
 
 _AGES = [18, 25, 35, 45, 50, 56]  # where ml-1m's age groups begin, after "under 18"
 _UNKNOWN = "N/A"
+CONTEXT = ("daytime", "weekday", "isweekend", "homework", "weather", "country", "city")  # what an app costs is none
+_RATINGS = ["user_id", "item_id", "rating", "timestamp"]
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """All ratings of a data set, and the side tables of its users and items by field name.
+
+    Users and items are numbered from 0: row i of a side table is user or item i. ``train`` is the mask of the training
+    part, where a data set comes with one.
+    """
+
+    users: npt.NDArray[np.int32]
+    items: npt.NDArray[np.int32]
+    ratings: npt.NDArray[np.float64]
+    user_fields: dict[str, FeatureTable] = field(default_factory=dict)
+    item_fields: dict[str, FeatureTable] = field(default_factory=dict)
+    train: npt.NDArray[np.bool_] | None = None
 
 
 def read_100k(folder: Path) -> Ratings:
@@ -69,6 +103,57 @@ def read_1m(folder: Path) -> Ratings:
     )
 
 
+def read_douban(folder: Path) -> Ratings:
+    """Read ``douban-movie/douban.mat``: groups and location of a user; directors, actors and types of a movie."""
+    path = str(folder / "douban-movie" / "douban.mat")  # SciPy names a missing file only if it is a string
+    relations = scipy.io.loadmat(path)["relation"][0]
+    rated, _friends, groups, location, directors, actors, types = (relation.tocoo() for relation in relations)
+    return Ratings(
+        rated.row.astype(np.int32),
+        rated.col.astype(np.int32),
+        rated.data.astype(np.float64),
+        user_fields={"groups": _unit(groups), "location": _unit(location)},
+        item_fields={"directors": _unit(directors), "actors": _unit(actors), "types": _unit(types)},
+    )
+
+
+def read_paper(folder: Path, name: str) -> Ratings:
+    """Read ``paper/train_<name>.mat`` and ``paper/test_<name>.mat``: the paper's own split, ids only."""
+    train, test = (_matrix(folder / "paper" / f"{part}_{name}.mat") for part in ("train", "test"))
+    return Ratings(
+        np.concatenate([train.row, test.row], dtype=np.int32),
+        np.concatenate([train.col, test.col], dtype=np.int32),
+        np.concatenate([train.data, test.data], dtype=np.float64, casting="unsafe"),
+        train=np.arange(train.nnz + test.nnz) < train.nnz,
+    )
+
+
+def movie_ratings(folder: Path) -> pl.DataFrame:
+    """Return the ratings of MovieLens-100K."""
+    return read_table(folder / "ml-100k" / "u.data", columns=_RATINGS)
+
+
+def likes(folder: Path) -> pl.DataFrame:
+    """Return the ratings of 4 and 5 of MovieLens-100K, as events."""
+    ratings = movie_ratings(folder)
+    return ratings.filter(ratings["rating"] >= 4)
+
+
+def paper_likes(folder: Path) -> pl.DataFrame:
+    """Return who has which paper in their library at CiteULike."""
+    lines = (folder / "citeulike-t" / "users.dat").read_text().splitlines()
+    lists = [[int(item) for item in line.split()[1:]] for line in lines]  # the first number counts the others
+    return pl.DataFrame({"user_id": range(len(lists)), "item_id": lists}).explode("item_id").drop_nulls()
+
+
+def app_usage(folder: Path) -> pl.DataFrame:
+    """Return Frappe's log of apps, each with its context."""
+    with tempfile.TemporaryDirectory() as unpacked:
+        with zipfile.ZipFile(folder / "frappe" / "Mobile_Frappe.zip") as archive:
+            path = archive.extract("Mobile_Frappe/frappe/frappe.csv", unpacked)
+        return read_table(path).rename({"user": "user_id", "item": "item_id"})
+
+
 def _ratings(
     table: npt.NDArray[np.int64],
     user_ids: list[int],
@@ -109,3 +194,11 @@ def _people(columns: list[str]) -> set[str]:
     """Return the names in the columns, without what is said of them, as in "Pete Docter (original story by)"."""
     names = {name for column in columns for name in re.sub(r"\s*\([^)]*\)", "", column).split(", ")}
     return names - {_UNKNOWN, ""}
+
+
+def _unit(relation: Any) -> FeatureTable:
+    return FeatureTable.unit_rows(relation.row, relation.col, relation.shape)
+
+
+def _matrix(path: Path) -> Any:
+    return scipy.io.loadmat(str(path))[f"{path.stem}_Matrix"].tocoo()  # SciPy names a missing file only if a string
