@@ -137,7 +137,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
                int n_threads) {
     require(start.has_value() == excluded.has_value(), "give starts and positions of what to exclude, or neither");
     require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
-    require(n >= 0 && n <= catalogue.places(), "n must be from 0 up to the number of places");
+    require(n >= 0 && n <= catalogue.slots(), "n must be from 0 up to the number of slots");
     const size_t size = queries.constants.size() * static_cast<size_t>(n);
     UnsetVector<int64_t> position(size);
     UnsetVector<float> score(size);
