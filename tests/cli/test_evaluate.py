@@ -133,8 +133,12 @@ def test_a_rating_of_0_is_known_as_well(tmp_path, bookshop):
 def test_events_are_ranked_in_the_catalogue(tmp_path, bookshop):
     ratings = bookshop.folder / "ratings.csv"
     arguments = ["--interactions", ratings, "--user", "reader", "--item", "title", "--no-target", "--test", 0.5]
-    fitted = json.loads(call("fit", *arguments, "--bits", 8, "-o", "events.bitfm", "--json", cwd=tmp_path).stdout)
-    report = json.loads(call("evaluate", "events.bitfm", "--interactions", ratings, "--json", cwd=tmp_path).stdout)
+    fitted = json.loads(
+        call("fit", *arguments, "--bits", 8, "--baselines", "-o", "events.bitfm", "--json", cwd=tmp_path).stdout
+    )
+    report = json.loads(
+        call("evaluate", "events.bitfm", "--interactions", ratings, "--baselines", "--json", cwd=tmp_path).stdout
+    )
     assert [row["model"] for row in report["rows"]] == ["bias only", "FM (ALS)", "ours"]
     for before, after in zip(fitted["accuracy"], report["rows"], strict=True):
         for measure in ("NDCG@10", "hit rate@10", "MRR@10"):
