@@ -89,3 +89,6 @@ Moment = Annotated[
     typer.Option("--context", metavar="COLUMN=VALUE", help="The moment, e.g. daytime=evening. Several times."),
 ]
 Model = Annotated[str | None, MODEL, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]
+Baselines = Annotated[
+    bool, typer.Option("--baselines", help="Also tune, fit and measure the baselines: bias only, and a real-valued FM.")
+]

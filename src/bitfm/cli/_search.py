@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from bitfm.cli._progress import fit_progress
 from bitfm.cli._settings import CodeSettings
-from bitfm.cli._split import Split
 from bitfm.cli._tables import Tables
 from bitfm.errors import BitfmError
 
 if TYPE_CHECKING:
-    import polars as pl
+    from bitfm.data import Interactions
 
 __all__ = ["Search", "Trial"]
 
@@ -40,12 +39,11 @@ class Search:
     """Tries settings on a validation part of some interactions; the default settings come first."""
 
     def __init__(
-        self, tables: Tables, rows: pl.DataFrame, seed: int, path: Path | None, say: Callable[[str], None]
+        self, tables: Tables, rows: Interactions, seed: int, path: Path | None, say: Callable[[str], None]
     ) -> None:
         optuna = _optuna()
         self._tables, self._seed, self._say = tables, seed, say
-        train = Split(_VALIDATION, seed + _SPREAD).train(rows, tables.asked.user)
-        self._train, self._unseen = rows.filter(train), rows.filter(~train)
+        self._train, self._unseen = rows.split(_VALIDATION, seed + _SPREAD)
         self.protocol = f"{_VALIDATION:g} of each user's training interactions to validate"
         self._study = _open_study(optuna, path)
         self._check_same(path)
@@ -87,7 +85,7 @@ class Search:
 
     def _check_same(self, path: Path | None) -> None:
         """Keep trials apart whose figures cannot stand side by side."""
-        about = {"settings": self._tables.asked.settings(), "rows": self._train.height, "seed": self._seed}
+        about = {"settings": self._tables.asked.settings(), "rows": len(self._train), "seed": self._seed}
         before = self._study.user_attrs.get("about")
         if before is None:
             self._study.set_user_attr("about", about)

@@ -14,7 +14,7 @@ from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable, read_toml
 from bitfm.cli._models import need_writable
 from bitfm.cli._search import Search, Trial
-from bitfm.cli._split import Split
+from bitfm.cli._split import check_share
 from bitfm.cli._tables import Asked
 from bitfm.cli._toml import to_toml
 from bitfm.cli.screen import line, note, print_json, show
@@ -66,7 +66,7 @@ def tune(
     tables = asked.read().to_split()
     rows = tables.interactions
     if test is not None:
-        rows = rows.filter(Split(test, seed).train(rows, asked.user))
+        rows, _ = rows.split(check_share(test), seed)
     begin = clock.perf_counter()
     search = Search(tables, rows, seed, study, say=note)
     done = search.run(trials, timeout)

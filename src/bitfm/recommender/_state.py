@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
-from bitfm.parameters import CodeParameters, ModelRecord, Prior, SideMoments, Tower, TowerRows, towers
+from bitfm.parameters import CodeParameters, ModelRecord, Prior, SideMoments, Tower, TowerRows, towers, with_all_ids
 from bitfm.recommender._log import Log, seen_table
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.retrieval import Index
@@ -54,6 +54,13 @@ class FittedTables:
     def sizes(self) -> dict[tuple[str, str], int]:
         """Number of features by block and field."""
         return self.parameters.sizes
+
+    def widened(self, parameters: Any) -> Any:
+        """Return parameters of another model of the same training data with a column for every id."""
+        if parameters.sizes == self.sizes:
+            return parameters
+        observed = {name: np.flatnonzero(np.diff(self.log.side(name).indptr)) for name in SEEN_FIELDS}
+        return with_all_ids(parameters, observed, {name: len(self.side(name)) for name in SEEN_FIELDS}, SEEN_FIELDS)
 
     @cached_property
     def towers(self) -> tuple[Tower, Tower]:
