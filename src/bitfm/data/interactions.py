@@ -101,6 +101,7 @@ class Interactions:
     roles: ColumnRoles
     frames: FrameKind
     held_out: HeldOut | None = None
+    distinct: bool = False  # whether a pair of user and item occurs once: `latest` has been taken
 
     @classmethod
     def of(
@@ -178,13 +179,14 @@ class Interactions:
         """
         import polars as pl
 
-        if self.target is None or self.context is not None:
+        if self.distinct or self.target is None or self.context is not None:
             return self
         pairs = pl.DataFrame({"user": self.users, "item": self.items, "row": np.arange(len(self))})
         if self.times is not None:
             pairs = pairs.with_columns(time=pl.Series(self.times)).sort("time", maintain_order=True)
         rows = pairs.unique(["user", "item"], keep="last", maintain_order=True)["row"]
-        return self if len(rows) == len(self) else self.take(rows.sort().to_numpy())
+        kept = self if len(rows) == len(self) else self.take(rows.sort().to_numpy())
+        return replace(kept, distinct=True)
 
     def split(self, share: float, seed: int = 0) -> tuple[Interactions, Interactions]:
         """Hold a share of each user's interactions out; return what is left to train on, and what is held out.
