@@ -122,7 +122,7 @@ def plain(name: str, value: Any, kind: Any) -> Any:
         forms.append(int(given) if isinstance(given, bool) else bool(given))
     for form in forms:
         with suppress(msgspec.ValidationError, TypeError, AttributeError):  # the last for arrays, taken as mappings
-            return msgspec.convert(form, kind)
+            return msgspec.to_builtins(msgspec.convert(form, kind))
     raise TypeError(f"save: {name} = {value!r} cannot be kept in a file; set it to a plain value.")
 
 
