@@ -99,7 +99,7 @@ def test_it_can_be_pickled_after_use():
 
 
 def test_more_strings_than_are_packed_at_once(monkeypatch):
-    monkeypatch.setattr("bitfm.data._packed._AT_ONCE", 7)
+    monkeypatch.setattr("bitfm.data.vocabulary._AT_ONCE", 7)
     words = [f"wörd {i:03}" for i in range(50)]
     vocabulary = Vocabulary.of(series(words))
     assert persist.unpack_strings(vocabulary.tensors()["bytes"], vocabulary.tensors()["offsets"]) == words
