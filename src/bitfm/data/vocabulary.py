@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -154,6 +154,16 @@ class Vocabulary:
             return np.fromiter(indices, np.int32, len(strings))
         return self._joined(strings)
 
+    def texts(self, indices: Sequence[int]) -> list[str | None]:
+        """Return the strings of a few indices, None for a negative one; an index must not be too large."""
+        n, data, offsets = len(self._ordered), self._ordered.data.data, self._ordered.offsets.data
+        return [
+            (bytes(data[offsets[i] : offsets[i + 1]]).decode(errors="replace") if i < n else self._added.text(i - n))
+            if i >= 0
+            else None
+            for i in indices
+        ]
+
     def take(self, indices: Any) -> pl.Series:
         """Return the strings of some indices as a String series, null for -1."""
         taken = np.asarray(indices, np.int64)
@@ -163,7 +173,7 @@ class Vocabulary:
                 "counted from 0, and -1 stands for none."
             )
         if len(taken) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
-            return pl.Series([None if index < 0 else self[index] for index in taken.tolist()], dtype=pl.String)
+            return pl.Series(self.texts(taken.tolist()), dtype=pl.String)
         series = pl.Series(taken)
         return self._series.gather(series.set(series < 0, None)).alias("")
 

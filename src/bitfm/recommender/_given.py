@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,6 +67,12 @@ def answer(state: State, found: Found, users: list[Any] | None) -> Any:
     """Return items that were found as a frame of the kind that the recommender was fitted on."""
     import polars as pl
 
+    if users is None and len(found.items) == 1 and found.items[0].min(initial=0) >= 0:  # one query should take no time
+        items, n = found.items[0], found.items.shape[1]
+        series = [_ranks(n), state.items.ids_of(items).alias("item")]
+        series.append(pl.Series("score", found.scores[0].tolist(), dtype=pl.Float32))
+        titles = titles_of(state, items)
+        return in_kind(pl.DataFrame(series if titles is None else [*series, titles.alias("title")]), state.frames)
     there = found.items >= 0
     queries, ranks = np.nonzero(there)
     items = found.items[there]
@@ -75,6 +82,13 @@ def answer(state: State, found: Found, users: list[Any] | None) -> Any:
     if titles is not None:
         columns["title"] = titles
     return in_kind(pl.DataFrame(columns), state.frames)
+
+
+@lru_cache(maxsize=16)
+def _ranks(n: int) -> pl.Series:
+    import polars as pl
+
+    return pl.Series("rank", range(1, n + 1), dtype=pl.Int64)
 
 
 def is_id(given: Any) -> bool:
