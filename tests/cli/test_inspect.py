@@ -39,7 +39,7 @@ def test_people_see_tables(bookshop, model):
 def test_a_plain_model_is_told_of_too(tmp_path):
     shop = make_bookshop(40, 30, 300)
     X, y = shop.blocks(), shop.ratings["rating"]
-    bitfm.DiscreteFM(bits=8, objective="paper", max_iter=2).fit(X, y).save(tmp_path / "plain.bitfm")
+    bitfm.DiscreteFM(bits=8, max_iter=2).fit(X, y).save(tmp_path / "plain.bitfm")
     bitfm.BiasModel().fit(X, y).save(tmp_path / "bias.bitfm")
     found = json.loads(call("inspect", "plain.bitfm", "--json", cwd=tmp_path).stdout)
     assert found["model"] == "DiscreteFM"

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
@@ -44,7 +44,7 @@ _commands: dict[str, Callable[..., None]] = {}
 class ConfigError(BitfmError, ValueError):
     """The file of defaults has a key or a value that no command knows; the message names file and key."""
 
-    exit_code: ClassVar[int] = 2  # as of a wrong option on the command line
+    code = "usage"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, ClassVar
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -36,7 +36,7 @@ _ELSEWHERE = dict.fromkeys(("bench", "paper", "data.prepare"), "bitfm-research")
 class CommandError(BitfmError):
     """A command is not installed, or the package that it comes from is broken."""
 
-    exit_code: ClassVar[int] = 2  # as of a command that does not exist
+    code = "usage"  # as of a command that does not exist
 
 
 class Commands(TyperGroup):
