@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from bitfm.cli._config import MODEL, NAMES, PAIRS
 from bitfm.data.columns.registry import kind_names
 
 __all__ = ["CodeKind"]
@@ -30,7 +29,6 @@ Interactions = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    NAMES,
     typer.Option("--columns", metavar="A,B,C", help="Its columns, if the file does not name them."),
 ]
 Users = Annotated[
@@ -39,7 +37,6 @@ Users = Annotated[
 ]
 UserColumns = Annotated[
     list[str] | None,
-    NAMES,
     typer.Option("--user-columns", metavar="A,B,C", help="Columns of --users; the first is for the first."),
 ]
 Items = Annotated[
@@ -48,7 +45,6 @@ Items = Annotated[
 ]
 ItemColumns = Annotated[
     list[str] | None,
-    NAMES,
     typer.Option("--item-columns", metavar="A,B,C", help="Columns of --items; the first is for the first."),
 ]
 User = Annotated[str, typer.Option("--user", metavar="NAME", help="Column of the users' ids.")]
@@ -57,7 +53,6 @@ Target = Annotated[str, typer.Option("--target", metavar="NAME", help="Column of
 NoTarget = Annotated[bool, typer.Option("--no-target", help="There are no ratings: every row is an event.")]
 Context = Annotated[
     str | None,
-    NAMES,
     typer.Option("--context", metavar="A,B,C", help="Columns of interactions that tell of the moment."),
 ]
 Time = Annotated[
@@ -66,7 +61,6 @@ Time = Annotated[
 Title = Annotated[str | None, typer.Option("--title", metavar="NAME", help="Column of --items to show beside ids.")]
 Kind = Annotated[
     list[str] | None,
-    PAIRS,
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
@@ -85,7 +79,6 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object, for program
 Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many.")]
 Moment = Annotated[
     list[str] | None,
-    PAIRS,
     typer.Option("--context", metavar="COLUMN=VALUE", help="The moment, e.g. daytime=evening. Several times."),
 ]
-Model = Annotated[str | None, MODEL, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]
+Model = Annotated[str | None, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]

@@ -7,6 +7,7 @@ import time as clock
 from pathlib import Path
 from typing import Annotated, Any
 
+import tomli_w
 import typer
 
 from bitfm.atomic import atomic_write
@@ -16,7 +17,6 @@ from bitfm.cli._models import need_writable
 from bitfm.cli._search import Search, Trial
 from bitfm.cli._split import Split
 from bitfm.cli._tables import Asked
-from bitfm.cli._toml import to_toml
 from bitfm.cli.screen import line, note, print_json, show
 
 
@@ -76,7 +76,7 @@ def tune(
     if out is not None:
         everything = asked.settings() | chosen | ({} if test is None else {"test": test})
         with atomic_write(out) as file:
-            file.write(to_toml({"fit": everything}).encode())
+            tomli_w.dump({"fit": everything}, file)
     options = " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in chosen.items())
     if as_json:
         print_json(
