@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from bitfm.demo.reasons import reasons
-from bitfm.models import FeatureShare, PairShare
-from bitfm.parameters import Explanation
+from bitfm.parameters import Explanation, FeatureShare, PairShare
 
 
 def feature(name, contribution):

@@ -95,7 +95,7 @@ def _suggest(trial: Any) -> CodeSettings:
 
 def _settings(chosen: dict[str, Any]) -> CodeSettings:
     if "beta" in chosen:
-        chosen["beta"] = float(f"{chosen['beta']:.3g}")
+        chosen = chosen | {"beta": float(f"{chosen['beta']:.3g}")}
     return CodeSettings(**{name: value for name, value in chosen.items() if value != 0})
 
 
