@@ -1,4 +1,4 @@
-"""The exceptions bitfm raises beside Python's own, each with the exit code of the command line."""
+"""The exceptions bitfm raises beside Python's own, each with a code for programs."""
 
 from __future__ import annotations
 
@@ -21,57 +21,63 @@ __all__ = [
 
 
 class BitfmError(Exception):
-    """Base class of bitfm's own exceptions."""
+    """Base class of bitfm's own exceptions.
 
-    exit_code: ClassVar[int] = 1
+    Attributes
+    ----------
+    code : str
+        Names what is wrong, for programs: ``"unknown-id"``.
+    """
+
+    code: ClassVar[str] = "error"
 
 
 class DataFileError(BitfmError, ValueError):
     """A data file cannot be read as what it claims to be; the message names file, line and column."""
 
-    exit_code = 4
+    code = "data-file"
 
 
 class TableError(BitfmError, ValueError):
     """A table cannot be used; the message names the table, the column and the row."""
 
-    exit_code = 5
+    code = "table"
 
 
 class MissingColumnError(TableError):
     """A table lacks a column that was asked for."""
 
-    exit_code = 6
+    code = "missing-column"
 
 
 class EmptyTableError(TableError):
     """A table has no rows."""
 
-    exit_code = 7
+    code = "empty-table"
 
 
 class ValueInTableError(TableError):
     """A table holds a value that its column is not for: a rating that is no number, an id that is missing."""
 
-    exit_code = 8
+    code = "value-in-table"
 
 
 class DuplicateRowsError(TableError):
     """A table of users or items has two rows for one id."""
 
-    exit_code = 9
+    code = "duplicate-rows"
 
 
 class MixedIdsError(TableError):
     """A column of ids holds values of several types, such as numbers and strings."""
 
-    exit_code = 10
+    code = "mixed-ids"
 
 
 class UnknownIdError(BitfmError, KeyError):
     """A user or an item was asked about that the recommender does not know."""
 
-    exit_code = 11
+    code = "unknown-id"
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would quote it
@@ -80,14 +86,16 @@ class UnknownIdError(BitfmError, KeyError):
 class ModelFileError(BitfmError, ValueError):
     """A model file is damaged or is not a bitfm model."""
 
-    exit_code = 12
+    code = "model-file"
 
 
 class NewerModelFileError(ModelFileError):
     """A model file comes from a newer bitfm."""
 
-    exit_code = 13
+    code = "newer-model-file"
 
 
 class NotFittedError(BitfmError, ValueError, AttributeError):
     """A recommender was asked before it was fitted."""
+
+    code = "not-fitted"

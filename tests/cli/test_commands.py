@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoints
@@ -12,7 +13,9 @@ import pytest
 
 import bitfm
 from bitfm import _core
+from bitfm.cli.main import EXIT_CODES
 from cli_process import call
+from documents import ROOT
 
 
 def run(*arguments, cwd, **environment):
@@ -68,3 +71,10 @@ def test_a_command_of_a_package_that_is_not_installed_says_what_to_install(tmp_p
     told = f"bitfm: {name} is a command of bitfm-research, which is not installed; pip install bitfm-research\n"
     assert done.stderr == told
     assert "bench" not in call("--help", cwd=tmp_path).stdout
+
+
+def test_exit_codes_are_as_documented():
+    table = re.findall(r"\| (\d+) \| \{class\}`~bitfm\.(\w+)`", (ROOT / "docs/command-line.md").read_text())
+    assert {getattr(bitfm, name).code: int(number) for number, name in table}.items() <= EXIT_CODES.items()
+    assert len(table) == 10
+    assert (EXIT_CODES["usage"], EXIT_CODES["system"], EXIT_CODES["disk-full"]) == (2, 3, 14)

@@ -29,7 +29,7 @@ def test_one_table_compares_five_models(shown):
     rows = {name: next(row for row in printed.splitlines() if f"│ {name}" in row).split("│") for name in MODELS}
     ndcg = {name: float(cells[2]) for name, cells in rows.items()}
     kilobytes = {name: float(cells[4].replace(",", "")) for name, cells in rows.items()}
-    assert all(float(cells[5].replace(",", "")) > 0 for cells in rows.values())  # queries a second
+    assert all(float(cells[5].replace(",", "")) > 0 for cells in rows.values())  # queries per second
     assert ndcg["DistilledFM"] > ndcg["FM, ALS, rank 16"] > ndcg["bias only"]
     assert kilobytes["DistilledFM"] < kilobytes["FM, ALS, rank 16"] < kilobytes["FM, Gibbs, rank 16"]
 
@@ -49,7 +49,7 @@ def test_it_recommends_gives_reasons_and_serves_newcomers(shown):
     _, printed, said = shown
     for words in ("likes ", "by ", "liked by those who have read it (+", "A book that nobody has rated: ", "number "):
         assert words in printed
-    assert "A reader whom nobody has seen: " in printed
+    assert "A new reader: " in printed
     assert "fitting DiscreteFM" in said
 
 

@@ -7,7 +7,7 @@ from copy import copy
 
 import pytest
 
-from bitfm.demo.contest import fit_recommender
+from bitfm.demo.comparison import fit_recommender
 from bitfm.demo.shop import open_shop
 
 

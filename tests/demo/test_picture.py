@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bitfm.demo.contest import Judged
+from bitfm.demo.comparison import Result
 from bitfm.demo.picture import _apart, book_map, draw
 
 
@@ -19,14 +19,14 @@ def test_books_of_a_genre_are_near_each_other_on_the_map(small_shop, fitted):
 
 def test_the_picture_names_the_models(small_shop, fitted, tmp_path):
     pytest.importorskip("matplotlib")
-    judged = [
-        Judged("bias only", "bias only", 0.8, 1.0, 40.0, 1e5),
-        Judged("codes of 64 bits", "DFM, anchored", 0.85, 0.9, 120.0, 1e5),
+    results = [
+        Result("bias only", "bias only", 0.8, 1.0, 40.0, 1e5),
+        Result("codes of 64 bits", "DFM, anchored", 0.85, 0.9, 120.0, 1e5),
     ]
-    draw(judged, book_map(fitted, small_shop), small_shop.books["genre"].to_list(), tmp_path / "picture")
+    draw(results, book_map(fitted, small_shop), small_shop.books["genre"].to_list(), tmp_path / "picture")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     drawing = (tmp_path / "picture.svg").read_text()
-    assert all(f"<!-- {entry.name} -->" in drawing for entry in judged)
+    assert all(f"<!-- {result.name} -->" in drawing for result in results)
 
 
 def test_no_label_covers_another():

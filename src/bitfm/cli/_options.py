@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from bitfm.cli._config import MODEL, NAMES, PAIRS
 from bitfm.data.columns.registry import kind_names
 
-__all__ = ["CodeKind"]
+__all__ = ["CodeKind", "with_options_of"]
 
 
 class CodeKind(StrEnum):
@@ -20,75 +22,60 @@ class CodeKind(StrEnum):
     discrete = "discrete"
 
 
+def with_options_of(other: Callable[..., None], *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command some options of another, before its own; it finds them in the params of its context."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_more(**given: Any) -> None:
+            command(**{name: value for name, value in given.items() if name not in names})
+
+        own, more = (inspect.signature(one, eval_str=True).parameters for one in (command, other))
+        every = {name: more[name] for name in more if name in names} | dict(own)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        signature = inspect.Signature([one.replace(kind=keyword) for one in every.values()])
+        with_more.__signature__ = signature  # type: ignore[attr-defined]
+        with_more.__annotations__ = {name: one.annotation for name, one in every.items()}
+        return with_more
+
+    return decorate
+
+
 _KINDS = kind_names()
+_FILE: dict[str, Any] = {"metavar": "FILE"}
+_NAME: dict[str, Any] = {"metavar": "NAME"}
+_NAMES: dict[str, Any] = {"metavar": "A,B,C"}  # bitfm.toml has a list for it
 
 Interactions = Annotated[
-    str,
-    typer.Option(
-        "--interactions", metavar="FILE", help="Ratings or events: CSV, Parquet, JSON lines and others; - is stdin."
-    ),
+    str, typer.Option("--interactions", help="Ratings or events: CSV, Parquet, JSON lines; - is stdin.", **_FILE)
 ]
-Columns = Annotated[
-    str | None,
-    NAMES,
-    typer.Option("--columns", metavar="A,B,C", help="Its columns, if the file does not name them."),
-]
-Users = Annotated[
-    list[str] | None,
-    typer.Option("--users", metavar="FILE", help="Table of users. Several are joined by id."),
-]
+Columns = Annotated[str | None, typer.Option(help="Its columns, if the file does not name them.", **_NAMES)]
+Users = Annotated[list[str] | None, typer.Option(help="Table of users. Several are joined by id.", **_FILE)]
 UserColumns = Annotated[
-    list[str] | None,
-    NAMES,
-    typer.Option("--user-columns", metavar="A,B,C", help="Columns of --users; the first is for the first."),
+    list[str] | None, typer.Option(help="Columns of --users; the first is for the first.", **_NAMES)
 ]
-Items = Annotated[
-    list[str] | None,
-    typer.Option("--items", metavar="FILE", help="Table of items. Several are joined by id."),
-]
+Items = Annotated[list[str] | None, typer.Option(help="Table of items. Several are joined by id.", **_FILE)]
 ItemColumns = Annotated[
-    list[str] | None,
-    NAMES,
-    typer.Option("--item-columns", metavar="A,B,C", help="Columns of --items; the first is for the first."),
+    list[str] | None, typer.Option(help="Columns of --items; the first is for the first.", **_NAMES)
 ]
-User = Annotated[str, typer.Option("--user", metavar="NAME", help="Column of the users' ids.")]
-Item = Annotated[str, typer.Option("--item", metavar="NAME", help="Column of the items' ids.")]
-Target = Annotated[str, typer.Option("--target", metavar="NAME", help="Column of the ratings.")]
+User = Annotated[str, typer.Option(help="Column of the users' ids.", **_NAME)]
+Item = Annotated[str, typer.Option(help="Column of the items' ids.", **_NAME)]
+Target = Annotated[str, typer.Option(help="Column of the ratings.", **_NAME)]
 NoTarget = Annotated[bool, typer.Option("--no-target", help="There are no ratings: every row is an event.")]
-Context = Annotated[
-    str | None,
-    NAMES,
-    typer.Option("--context", metavar="A,B,C", help="Columns of interactions that tell of the moment."),
-]
-Time = Annotated[
-    str | None, typer.Option("--time", metavar="NAME", help="Column of times: seconds since 1970, or dates.")
-]
-Title = Annotated[str | None, typer.Option("--title", metavar="NAME", help="Column of --items to show beside ids.")]
-Kind = Annotated[
-    list[str] | None,
-    PAIRS,
-    typer.Option(
-        "--kind",
-        metavar="COLUMN=KIND",
-        help=f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Several times.",
-    ),
-]
-Separator = Annotated[
-    str | None, typer.Option("--separator", metavar="TEXT", help="Between columns. Default: found out.")
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the split and of every fit.")]
+Context = Annotated[str | None, typer.Option(help="Columns of interactions that tell of the moment.", **_NAMES)]
+Time = Annotated[str | None, typer.Option(help="Column of times: seconds since 1970, or dates.", **_NAME)]
+Title = Annotated[str | None, typer.Option(help="Column of --items to show beside ids.", **_NAME)]
+_HOW = f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Several times."
+Kind = Annotated[list[str] | None, typer.Option("--kind", metavar="COLUMN=KIND", help=_HOW)]
+Separator = Annotated[str | None, typer.Option(metavar="TEXT", help="Between columns. Default: guessed.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the split and of every fit.")]
 Test = Annotated[
-    float | None,
-    typer.Option("--test", metavar="SHARE", help="Hold out this share of each user's interactions, e.g. 0.5."),
+    float | None, typer.Option(metavar="SHARE", help="Hold out this share of each user's interactions, e.g. 0.5.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many.")]
-Moment = Annotated[
-    list[str] | None,
-    PAIRS,
-    typer.Option("--context", metavar="COLUMN=VALUE", help="The moment, e.g. daytime=evening. Several times."),
-]
-Model = Annotated[str | None, MODEL, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]
-Baselines = Annotated[
-    bool, typer.Option("--baselines", help="Also tune, fit and measure the baselines: bias only, and a real-valued FM.")
-]
+_WHEN = "The moment, e.g. daytime=evening. Several times."
+Moment = Annotated[list[str] | None, typer.Option("--context", metavar="COLUMN=VALUE", help=_WHEN)]
+Model = Annotated[str | None, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]
+_BASELINES = "Also tune, fit and measure the baselines: bias only, and a real-valued FM."
+Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]

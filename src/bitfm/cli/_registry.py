@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, ClassVar
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from bitfm.errors import BitfmError
 
-__all__ = ["CommandError", "Commands", "load_own"]
+__all__ = ["CommandError", "Commands", "as_command", "data", "load_own"]
 
 GROUP = "bitfm.commands"  # a name with a dot, such as data.prepare, is a command of a group of commands
 OWN = {
@@ -26,7 +26,7 @@ OWN = {
         "tune": "tune:tune",
         "demo": "demo:demo",
         "doctor": "doctor:doctor",
-        "data": "data:app",
+        "data": "_registry:data",
         "data.describe": "describe:describe",
     }.items()
 }
@@ -36,7 +36,7 @@ _ELSEWHERE = dict.fromkeys(("bench", "paper", "data.prepare"), "bitfm-research")
 class CommandError(BitfmError):
     """A command is not installed, or the package that it comes from is broken."""
 
-    exit_code: ClassVar[int] = 2  # as of a command that does not exist
+    code = "usage"  # as of a command that does not exist
 
 
 class Commands(TyperGroup):
@@ -56,15 +56,15 @@ class Commands(TyperGroup):
         found = [OWN[name]] if name in OWN else list(entry_points(group=GROUP, name=name))
         if found:
             try:
-                return _as_command(cmd_name, found[0].load())
+                return as_command(cmd_name, found[0].load())
             except Exception as problem:  # whatever another package does at its import; the other commands work on
                 source = found[0].dist.name if found[0].dist else found[0].value
                 message = f"{_spoken(name)} cannot be loaded: {problem!r}; install {source} again or remove it"
-                return _as_command(cmd_name, _refusal(message), help=message, **_ANYTHING)
+                return as_command(cmd_name, _refusal(message), help=message, **_ANYTHING)
         if name in _ELSEWHERE:
             package = _ELSEWHERE[name]
             message = f"{_spoken(name)} is a command of {package}, which is not installed; pip install {package}"
-            return _as_command(cmd_name, _refusal(message), hidden=True, **_ANYTHING)
+            return as_command(cmd_name, _refusal(message), hidden=True, **_ANYTHING)
         return None
 
 
@@ -81,7 +81,7 @@ def load_own() -> None:
         entry.load()
 
 
-def _as_command(name: str, target: Any, **options: Any) -> Any:
+def as_command(name: str, target: Any, **options: Any) -> Any:
     """Return what a group of commands holds for a function or for a group of its own."""
     holder = typer.Typer(rich_markup_mode=None)
     if isinstance(target, typer.Typer):
@@ -100,3 +100,10 @@ def _refusal(message: str) -> Callable[[], None]:
 
 def _spoken(name: str) -> str:
     return f"bitfm {name.replace('.', ' ')}"
+
+
+class _DataCommands(Commands):
+    prefix = "data."
+
+
+data = typer.Typer(cls=_DataCommands, help="Look at tables, and make raw data ready.", no_args_is_help=True)

@@ -39,7 +39,7 @@ def inspect(
     contents = persist.read(path)
     rec = bitfm.load(path) if "recommender" in contents.metadata else None
     fitted: Any = bitfm.load(path) if rec is None else rec.model_
-    facts = _facts(path, fitted, rec)
+    facts = _facts(path, contents, fitted, rec)
     columns = [] if rec is None else rows_of(rec.describe())
     fields = [_field(rec, fitted, field, top) for field in fitted.fields_]
     sizes = _sizes(contents)
@@ -59,13 +59,11 @@ def _words(largest: list[dict[str, Any]]) -> str:
     return "; ".join(f"{it['name']} {it['value']:+.3g}" for it in largest)
 
 
-def _facts(path: Path, fitted: Any, rec: Recommender | None) -> dict[str, Any]:
-    from bitfm.persist import FORMAT_VERSION
-
+def _facts(path: Path, contents: Any, fitted: Any, rec: Recommender | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "file": str(path),
         "bytes": path.stat().st_size,
-        "format_version": FORMAT_VERSION,
+        "format_version": contents.version,
         "model": type(fitted).__name__,
         "features": fitted.n_features_in_,
     }
@@ -77,6 +75,7 @@ def _facts(path: Path, fitted: Any, rec: Recommender | None) -> dict[str, Any]:
         facts |= {"users": rec.n_users, "items": rec.n_items}
         target = rec.state.target
         facts["target"] = "none: events" if target is None else target
+        facts["held_out"] = None if rec.held_out is None else str(rec.held_out)
         facts["notes"] = dict(rec.notes)
     return facts
 

@@ -14,7 +14,12 @@ from bitfm.cli._registry import Commands
 from bitfm.cli.screen import error
 from bitfm.errors import BitfmError
 
-_NO_FILE, _NO_SPACE = 3, 14  # exit codes; those of other errors are theirs
+# Of errors, by their codes, from 2 on: documented, so new ones go to the end. Other errors exit with 1.
+_CODES = (
+    "usage system data-file table missing-column empty-table value-in-table duplicate-rows mixed-ids unknown-id "
+    "model-file newer-model-file disk-full"
+)
+EXIT_CODES = {code: number for number, code in enumerate(_CODES.split(), start=2)}
 
 
 class _Commands(Commands):
@@ -66,10 +71,11 @@ def main() -> None:
         app()
     except BitfmError as problem:
         error(str(problem))
-        sys.exit(problem.exit_code)
+        sys.exit(EXIT_CODES.get(problem.code, 1))
     except OSError as problem:
         error(f"{problem.strerror}: {problem.filename}" if problem.strerror and problem.filename else str(problem))
-        sys.exit(_NO_SPACE if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else _NO_FILE)
+        is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        sys.exit(EXIT_CODES["disk-full" if is_full else "system"])
     except ValueError as problem:
         error(str(problem))
         sys.exit(1)

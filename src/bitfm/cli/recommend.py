@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import PAIRS, Config, configurable
+from bitfm.cli._config import Config, configurable
 from bitfm.cli._models import model_and_rest, polars_of, rows_of, stored_ids, unknown_items, unknown_users
 from bitfm.cli._tables import pairs_of
 from bitfm.cli.screen import line, note, print_json, show
@@ -41,7 +41,6 @@ def recommend(
     ] = None,
     feature: Annotated[
         list[str] | None,
-        PAIRS,
         typer.Option("--feature", metavar="COLUMN=VALUE", help="What somebody new is like. Several times."),
     ] = None,
     seen: Annotated[bool, typer.Option("--seen", help="Also what the user has had already.")] = False,

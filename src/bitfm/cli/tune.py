@@ -5,39 +5,27 @@ from __future__ import annotations
 import shlex
 import time as clock
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import tomli_w
 import typer
 
 from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable, read_toml
 from bitfm.cli._models import need_writable
-from bitfm.cli._search import Search, Trial
+from bitfm.cli._search import PROTOCOL, search
+from bitfm.cli._settings import CodeSettings
 from bitfm.cli._split import check_share
 from bitfm.cli._tables import Asked
-from bitfm.cli._toml import to_toml
-from bitfm.cli.screen import line, note, print_json, show
+from bitfm.cli.fit import fit
+from bitfm.cli.screen import line, print_json, show
 
 
 @configurable
+@option.with_options_of(fit, *Asked.__dataclass_fields__, "no_target")
 def tune(
     context_: typer.Context,
-    interactions: option.Interactions,
-    columns: option.Columns = None,
-    users: option.Users = None,
-    user_columns: option.UserColumns = None,
-    items: option.Items = None,
-    item_columns: option.ItemColumns = None,
-    user: option.User = "user_id",
-    item: option.Item = "item_id",
-    target: option.Target = "rating",
-    no_target: option.NoTarget = False,
-    context: option.Context = None,
-    time: option.Time = None,
-    title: option.Title = None,
-    kind: option.Kind = None,
-    separator: option.Separator = None,
     seed: option.Seed = 0,
     test: option.Test = None,
     trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, earlier ones counted.")] = 20,
@@ -68,36 +56,22 @@ def tune(
     if test is not None:
         rows, _ = rows.split(check_share(test), seed)
     begin = clock.perf_counter()
-    search = Search(tables, rows, seed, study, say=note)
-    done = search.run(trials, timeout)
-    seconds = clock.perf_counter() - begin
-    best = max(done, key=lambda trial: trial.quality)
-    chosen = best.settings.options() | {"seed": seed}
+    done = search(tables, rows, seed, study, trials, timeout)
+    seconds, spent = clock.perf_counter() - begin, sum(trial["seconds"] for trial in done)
+    ranked = sorted(done, key=lambda trial: -trial["NDCG@10"])
+    chosen = {name: ranked[0][name] for name in CodeSettings.__dataclass_fields__ if ranked[0][name] is not None}
+    chosen["seed"] = seed
     if out is not None:
-        everything = asked.settings() | chosen | ({} if test is None else {"test": test})
         with atomic_write(out) as file:
-            file.write(to_toml({"fit": everything}).encode())
+            tomli_w.dump({"fit": asked.settings() | chosen | ({} if test is None else {"test": test})}, file)
     options = " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in chosen.items())
     if as_json:
-        print_json(
-            {
-                "best": {**chosen, "NDCG@10": best.quality},
-                "options": options,
-                "trials": [_row(trial) for trial in done],
-                "seconds": seconds,
-                "seconds_of_all_trials": sum(trial.seconds for trial in done),
-            }
-        )
+        best = {**chosen, "NDCG@10": ranked[0]["NDCG@10"]}
+        times = {"seconds": seconds, "seconds_of_all_trials": spent}
+        print_json({"best": best, "options": options, "trials": done, **times})
         return
-    ranked = sorted(done, key=lambda trial: -trial.quality)
-    show("The best settings", [_row(trial) for trial in ranked[:5]])
-    spent = sum(trial.seconds for trial in done)
-    line(f"{search.protocol}, seed {seed}; {len(done)} trials of {spent:.1f} s together; {seconds:.1f} s now")
+    show("The best settings", ranked[:5])
+    line(f"{PROTOCOL}, seed {seed}; {len(done)} trials of {spent:.1f} s together; {seconds:.1f} s now")
     line(f"bitfm fit {options}")
     if out is not None:
         line(f"written to {out}")
-
-
-def _row(trial: Trial) -> dict[str, Any]:
-    settings = dict.fromkeys(("bits", "model", "beta", "anchor_strength", "rank")) | trial.settings.options()
-    return {**settings, "NDCG@10": trial.quality, "seconds": trial.seconds}

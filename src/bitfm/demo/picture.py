@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import plotting
-from bitfm.demo.contest import Judged
+from bitfm.demo.comparison import Result
 from bitfm.demo.shop import ITEM
 
 if TYPE_CHECKING:
@@ -24,64 +24,47 @@ _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
 _MARKERS = ("o", "^")
 
 
-def book_map(recommender: Recommender, shop: Shop) -> npt.NDArray[np.float64]:
-    """Return two coordinates a book of the table: the first two principal directions of the books' vectors."""
-    state = recommender.state
-    vectors = state.all_rows("item").vectors[state.items.numbers_of(shop.books[ITEM].to_list())]
+def book_map(rec: Recommender, shop: Shop) -> npt.NDArray[np.float64]:
+    """Return two coordinates per book of the table: the first two principal directions of the books' vectors."""
+    vectors = rec.state.all_rows("item").vectors[rec.state.items.numbers_of(shop.books[ITEM].to_list())]
     centred = vectors - vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     return np.asarray(centred @ directions[:2].T, np.float64)
 
 
-def draw(judged: Sequence[Judged], places: npt.NDArray[np.float64], genres: Sequence[str], base: Path) -> None:
+def draw(results: Sequence[Result], places: npt.NDArray[np.float64], genres: Sequence[str], base: Path) -> None:
     """Write the picture as ``base.png`` and ``base.svg``."""
     import matplotlib
 
     with matplotlib.rc_context(plotting.STYLE):
         figure, (left, right) = plotting.grid_of_panels(2, columns=2, width=4.6, height=4.0)
-        _accuracy_by_size(left, judged)
-        _map_of_books(right, places, genres)
+        _accuracy_by_size(left, results)
+        _map_of_books(right, places, np.asarray(genres))
     plotting.save(figure, base)
 
 
-def _accuracy_by_size(panel: Any, judged: Sequence[Judged]) -> None:
-    sizes = [entry.kilobytes for entry in judged]
+def _accuracy_by_size(panel: Any, results: Sequence[Result]) -> None:
+    sizes = [result.kilobytes for result in results]
     middle = float(np.sqrt(min(sizes) * max(sizes)))
-    for entry in judged:
-        style = plotting.LINES[entry.line]
-        panel.plot(entry.kilobytes, entry.ndcg, marker=style.get("marker", "D"), color=style["color"], markersize=8)
-        on_the_left = entry.kilobytes > middle
-        panel.annotate(
-            entry.name,
-            (entry.kilobytes, entry.ndcg),
-            xytext=(-9 if on_the_left else 9, 0),
-            textcoords="offset points",
-            ha="right" if on_the_left else "left",
-            va="center",
-            color=style["color"],
-        )
-    panel.set_xscale("log")
-    panel.set_xlim(min(sizes) / 2, max(sizes) * 2)
+    for result in results:
+        style, place = plotting.LINES[result.line], (result.kilobytes, result.ndcg)
+        panel.plot(*place, marker=style.get("marker", "D"), color=style["color"], markersize=8)
+        side = {"xytext": (-9, 0), "ha": "right"} if result.kilobytes > middle else {"xytext": (9, 0), "ha": "left"}
+        panel.annotate(result.name, place, textcoords="offset points", va="center", color=style["color"], **side)
+    panel.set(xscale="log", xlim=(min(sizes) / 2, max(sizes) * 2))
     panel.margins(y=0.12)
     panel.set(title="Accuracy against size", xlabel="size of the model, kB", ylabel="NDCG@10")
 
 
-def _map_of_books(panel: Any, places: npt.NDArray[np.float64], genres: Sequence[str]) -> None:
+def _map_of_books(panel: Any, places: npt.NDArray[np.float64], genres: npt.NDArray[Any]) -> None:
     from matplotlib import patheffects
 
-    of_books, names = np.asarray(genres), sorted(set(genres))
+    names, dots = np.unique(genres), {"linestyle": "", "markersize": 4, "alpha": 0.65, "markeredgewidth": 0}
     for number, genre in enumerate(names):
         again, colour = divmod(number, len(_COLOURS))  # neighbours in one round of colours are not so in the next
-        panel.plot(
-            *places[of_books == genre].T,
-            linestyle="",
-            marker=_MARKERS[again % len(_MARKERS)],
-            color=_COLOURS[(colour + 2 * again) % len(_COLOURS)],
-            markersize=4,
-            alpha=0.65,
-            markeredgewidth=0,
-        )
-    middles = np.array([np.median(places[of_books == genre], axis=0) for genre in names])
+        look = {"marker": _MARKERS[again % len(_MARKERS)], "color": _COLOURS[(colour + 2 * again) % len(_COLOURS)]}
+        panel.plot(*places[genres == genre].T, **dots, **look)
+    middles = np.array([np.median(places[genres == genre], axis=0) for genre in names])
     for genre, place in zip(names, _apart(middles, np.ptp(places, axis=0)), strict=True):
         text = panel.text(*place, genre, ha="center", va="center", fontsize=9, zorder=5)
         text.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="white")])
@@ -95,9 +78,8 @@ def _apart(places: npt.NDArray[np.float64], extent: npt.NDArray[np.float64]) -> 
     placed: list[npt.NDArray[np.float64]] = []
     moved = places.copy()
     for label in np.argsort(-places[:, 1], kind="stable"):
-        for other in placed:  # from the top, too
+        for other in sorted(placed, key=lambda place: -place[1]):
             if abs(moved[label, 0] - other[0]) < width and other[1] - moved[label, 1] < height:
                 moved[label, 1] = other[1] - height
         placed.append(moved[label])
-        placed.sort(key=lambda place: -place[1])
     return moved

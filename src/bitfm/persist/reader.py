@@ -46,6 +46,8 @@ class Contents:
         Read-only arrays by name: views into the memory map, which lives as long as any of them.
     metadata
         Strings by name, as they were given to :func:`write`.
+    version
+        The file's format version.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Contents:
 
     tensors: Mapping[str, NDArray[Any]]
     metadata: Mapping[str, str]
+    version: int = FORMAT_VERSION
 
 
 class _DamageError(Exception):
@@ -110,7 +113,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
         require_regular(path, status)
         try:
             header, data_start = _read_header(file, status.st_size)
-            metadata = _check_metadata(path, header.pop(METADATA, None))
+            metadata, version = _check_metadata(path, header.pop(METADATA, None))
             slots = list(_check_tensors(header, data_start, status.st_size))
             data = _map(file, status.st_size)[data_start:]
         except _DamageError as damage:
@@ -123,7 +126,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
         for slot in slots
         if not is_padding(slot.name)
     }
-    return Contents(MappingProxyType(tensors), MappingProxyType(metadata))
+    return Contents(MappingProxyType(tensors), MappingProxyType(metadata), version)
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
@@ -178,8 +181,8 @@ def _refuse_number(text: str) -> NoReturn:
     raise ValueError(f"{short(text)} is not a natural number below 2**63")
 
 
-def _check_metadata(path: str | os.PathLike[str], metadata: object) -> dict[str, str]:
-    """Return the caller's part of the metadata, once format and version are known to be ours."""
+def _check_metadata(path: str | os.PathLike[str], metadata: object) -> tuple[dict[str, str], int]:
+    """Return the caller's part of the metadata and the format version, once both are known to be ours."""
     if not isinstance(metadata, dict) or metadata.pop("format", None) != FORMAT:
         raise ModelFileError(
             f"{os.fspath(path)} is not a bitfm model: its metadata does not say so; give a file that bitfm saved."
@@ -195,7 +198,7 @@ def _check_metadata(path: str | os.PathLike[str], metadata: object) -> dict[str,
     for key, value in metadata.items():
         if not (is_text(key) and is_text(value)):
             raise _DamageError(f"its metadata {short(key)} is not a string")
-    return metadata
+    return metadata, int(version)
 
 
 @dataclass(frozen=True)
