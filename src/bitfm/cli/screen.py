@@ -15,7 +15,7 @@ from rich.table import Table
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to the command line, where it is no error."""
+    """A console that leaves a closed pipe to the command line, where it is not an error."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
