@@ -103,5 +103,5 @@ def _optuna() -> Any:
         import optuna
     except ImportError:
         raise BitfmError("bitfm tune needs Optuna; install it with pip install 'bitfm[tune]'") from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # it would tell of a trial that is broken off at length
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # else it reports an interrupted trial at length
     return optuna
