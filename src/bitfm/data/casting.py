@@ -24,8 +24,6 @@ def as_text(values: pl.Series) -> pl.Series:
     --------
     >>> as_text(pl.Series([25.0, None, 0.5])).to_list()
     ['25', None, '0.5']
-    >>> as_text(pl.Series([True, False])).to_list()
-    ['true', 'false']
     """
     dtype = values.dtype
     if dtype == pl.String:

@@ -153,8 +153,6 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
     --------
     >>> infer_kind("genres", pl.Series(["Comedy|Drama", "Drama", "Comedy", "Drama|Comedy"]))
     Inferred(kind=MultiCategory(separator='|', max_categories=1000000), reason="lists separated by '|'")
-    >>> infer_kind("title", pl.Series(["Toy Story", "Grumpier Old Men", "Heat", "Sudden Death"])).reason
-    'mostly different texts of 2 words'
     """
     from bitfm.data.columns.ignored import Ignored
 
