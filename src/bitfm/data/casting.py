@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-__all__ = ["as_text", "as_words", "one_as_text"]
-
 _TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bitfm.data.columns._column import FittedColumn, Kind
 
-__all__ = ["all_kinds", "kind_names", "kind_of", "register_kind", "restore_column"]
-
 GROUP = "bitfm.columns"  # of entry points: name = "module:Class"
 
 # Names, and the modules that register them, so that listing the names imports nothing.
@@ -29,7 +27,7 @@ _BUILT_IN = {
     "standard": "number",
     "text": "text",
     "date": "dates",
-    "ignore": "ignored",
+    "ignore": "infer",
 }
 _KINDS: dict[str, type[Kind]] = {}  # by the kind's name and by its shorthands
 
