@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from bitfm.data.hot import one_hot
+from bitfm.data.one_hot import one_hot
 from bitfm.evaluation import split_cold_items, split_per_user
 
 from bitfm_research.bench.datasets import Split

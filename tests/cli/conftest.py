@@ -31,7 +31,19 @@ def bookshop(tmp_path_factory):
 def model(bookshop):
     """shop.bitfm in the same folder, fitted to half of each reader's ratings; and what was printed of it."""
     done = run(
-        "fit", *TABLES, *COLUMNS, "--bits", 16, "--seed", 1, "--test", 0.5, "-o", "shop.bitfm", cwd=bookshop.folder
+        "fit",
+        *TABLES,
+        *COLUMNS,
+        "--bits",
+        16,
+        "--seed",
+        1,
+        "--test",
+        0.5,
+        "--baselines",
+        "-o",
+        "shop.bitfm",
+        cwd=bookshop.folder,
     )
     assert done.returncode == 0, done.stderr
     return SimpleNamespace(path=bookshop.folder / "shop.bitfm", printed=done.stdout)

@@ -9,7 +9,6 @@ import pytest
 
 import bitfm
 from bitfm.cli._models import known_share
-from bitfm.cli._split import Fingerprint, Roles
 from bitfm.evaluation import split_per_user
 from cli_process import call
 
@@ -19,7 +18,7 @@ def evaluate(cwd, *arguments):
 
 
 def test_the_rows_held_out_are_found_again(bookshop, model):
-    done = evaluate(bookshop.folder, "--without", "user.history", "--without", "item.author", "--json")
+    done = evaluate(bookshop.folder, "--without", "user.history", "--without", "item.author", "--baselines", "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     ratings = pl.read_csv(bookshop.folder / "ratings.csv")
@@ -37,28 +36,28 @@ def test_the_rows_held_out_are_found_again(bookshop, model):
 
 
 def test_the_figures_are_those_that_fit_printed(bookshop, model):
-    report = json.loads(evaluate(bookshop.folder, "--json").stdout)
+    report = json.loads(evaluate(bookshop.folder, "--baselines", "--json").stdout)
     for row in report["rows"]:
         assert f"{row['NDCG@10']:#,.4g}" in model.printed
         assert f"{row['RMSE']:#,.4g}" in model.printed
 
 
 def test_each_field_is_left_out_in_turn_and_nothing_compared_if_not_wanted(bookshop, model):
-    report = json.loads(evaluate(bookshop.folder, "--without", "each", "--alone", "--k", 5, "--json").stdout)
+    report = json.loads(evaluate(bookshop.folder, "--without", "each", "--k", 5, "--json").stdout)
     fields = bitfm.load(model.path).fields
     assert [row["model"] for row in report["rows"]] == ["ours", *(f"ours, without {field}" for field in fields)]
     assert all("NDCG@5" in row for row in report["rows"])
 
 
 def test_people_see_data_split_seed_and_time(bookshop, model):
-    printed = evaluate(bookshop.folder, "--alone").stdout
+    printed = evaluate(bookshop.folder).stdout
     assert "ratings.csv: 0.5 of each user's interactions held out, seed 1" in printed
     assert " s\n" in printed
 
 
 def test_another_table_than_that_of_the_fit_is_refused_unless_all_of_it_is_meant(tmp_path, bookshop, model):
     pl.read_csv(bookshop.folder / "ratings.csv")[:-1].write_csv(tmp_path / "fewer.csv")
-    arguments = ["evaluate", model.path, "--interactions", tmp_path / "fewer.csv", "--alone"]
+    arguments = ["evaluate", model.path, "--interactions", tmp_path / "fewer.csv"]
     done = call(*arguments, cwd=tmp_path)
     assert done.returncode == 5
     assert "has 2,999 rows" in done.stderr
@@ -70,7 +69,7 @@ def test_another_table_than_that_of_the_fit_is_refused_unless_all_of_it_is_meant
 def test_another_order_of_the_same_rows_is_refused_since_the_test_part_would_be_another(tmp_path, bookshop, model):
     ratings = pl.read_csv(bookshop.folder / "ratings.csv")
     ratings[::-1].write_csv(tmp_path / "reversed.csv")
-    arguments = ["evaluate", model.path, "--alone", "--json", "--interactions"]
+    arguments = ["evaluate", model.path, "--json", "--interactions"]
     done = call(*arguments, tmp_path / "reversed.csv", cwd=tmp_path)
     assert done.returncode == 5
     assert "another order of rows" in done.stderr
@@ -78,26 +77,6 @@ def test_another_order_of_the_same_rows_is_refused_since_the_test_part_would_be_
     assert call(*arguments, tmp_path / "reversed.csv", "--all", cwd=tmp_path).returncode == 0
     ratings.write_parquet(tmp_path / "same.parquet")  # the format does not matter
     assert call(*arguments, tmp_path / "same.parquet", cwd=tmp_path).returncode == 0
-
-
-def test_a_note_of_a_split_that_cannot_be_read_is_remarked_on(tmp_path, bookshop, model):
-    rec = bitfm.load(model.path)
-    rec.notes["split"] = "half of the rows"
-    rec.save(tmp_path / "noted.bitfm")
-    arguments = ["evaluate", tmp_path / "noted.bitfm", "--interactions", "ratings.csv", "--json"]
-    done = call(*arguments, cwd=bookshop.folder)
-    assert json.loads(done.stdout)["interactions"] == 3000
-    assert "note of its split cannot be read, so all rows are tested on" in done.stderr
-    assert "cannot be read" not in call(*arguments, "--all", cwd=bookshop.folder).stderr
-
-
-def test_a_table_is_known_by_its_ids_and_their_order():
-    table = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "bc", "d"]})
-    of = Fingerprint.of(table, "user", "item")
-    assert of == Fingerprint.of(table.with_columns(pl.col("user").cast(pl.String)), "user", "item")
-    others = [table[::-1], table[:2], table.with_columns(item=pl.Series(["ab", "c", "d"]))]
-    others.append(table.with_columns(user=pl.Series([1, 12, 2]), item=pl.Series(["a", "bc", "d"])))
-    assert of not in [Fingerprint.of(other, "user", "item") for other in others]
 
 
 def test_a_pair_that_was_rated_twice_is_not_on_both_sides_of_the_split(tmp_path, bookshop):
@@ -111,28 +90,14 @@ def test_a_pair_that_was_rated_twice_is_not_on_both_sides_of_the_split(tmp_path,
     assert done.stderr.startswith(said)
     fitted = json.loads(done.stdout)
     assert fitted["interactions"] == 3000
-    done = call("evaluate", "twice.bitfm", "--interactions", "twice.csv", "--alone", "--json", cwd=tmp_path)
+    done = call("evaluate", "twice.bitfm", "--interactions", "twice.csv", "--json", cwd=tmp_path)
     assert done.stderr == said
     report = json.loads(done.stdout)
     assert report["interactions"] == 3000 - fitted["trained_on"]
     assert report["rows"][0]["RMSE"] == pytest.approx(fitted["accuracy"][-1]["RMSE"])
-    seen = known_share(bitfm.load(tmp_path / "twice.bitfm"), ratings)
+    rec = bitfm.load(tmp_path / "twice.bitfm")
+    seen = known_share(rec, rec.interactions(ratings))
     assert seen == pytest.approx(fitted["trained_on"] / 3000)  # and no pair of the test part
-
-
-def test_the_latest_of_ratings_without_context_is_taken_by_time_or_else_by_row():
-    columns = {"user": [1, 1, 2, 1], "item": [7, 7, 7, 8], "rating": [5, 4, 3, 2], "time": [20, 10, 5, 5]}
-    table = pl.DataFrame(columns)
-    taken = [
-        Roles("user", "item", target, context, time).latest(table)["rating"].to_list()
-        for target, context, time in (
-            ("rating", (), "time"),
-            ("rating", (), None),
-            ("rating", ("time",), None),
-            (None, (), None),
-        )
-    ]
-    assert taken == [[5, 3, 2], [4, 3, 2], [5, 4, 3, 2], [5, 4, 3, 2]]
 
 
 def test_ratings_too_large_for_ndcg_are_refused_before_a_fit(tmp_path, bookshop, model):
@@ -161,14 +126,19 @@ def test_a_rating_of_0_is_known_as_well(tmp_path, bookshop):
     done = call("fit", "--interactions", "ratings.csv", *columns, "-o", "zero.bitfm", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (ratings["rating"] == 0).any()
-    assert known_share(bitfm.load(tmp_path / "zero.bitfm"), ratings) == 1
+    rec = bitfm.load(tmp_path / "zero.bitfm")
+    assert known_share(rec, rec.interactions(ratings)) == 1
 
 
 def test_events_are_ranked_in_the_catalogue(tmp_path, bookshop):
     ratings = bookshop.folder / "ratings.csv"
     arguments = ["--interactions", ratings, "--user", "reader", "--item", "title", "--no-target", "--test", 0.5]
-    fitted = json.loads(call("fit", *arguments, "--bits", 8, "-o", "events.bitfm", "--json", cwd=tmp_path).stdout)
-    report = json.loads(call("evaluate", "events.bitfm", "--interactions", ratings, "--json", cwd=tmp_path).stdout)
+    fitted = json.loads(
+        call("fit", *arguments, "--bits", 8, "--baselines", "-o", "events.bitfm", "--json", cwd=tmp_path).stdout
+    )
+    report = json.loads(
+        call("evaluate", "events.bitfm", "--interactions", ratings, "--baselines", "--json", cwd=tmp_path).stdout
+    )
     assert [row["model"] for row in report["rows"]] == ["bias only", "FM (ALS)", "ours"]
     for before, after in zip(fitted["accuracy"], report["rows"], strict=True):
         for measure in ("NDCG@10", "hit rate@10", "MRR@10"):
@@ -181,6 +151,6 @@ def test_the_help_says_that_nothing_is_fitted_again_without_a_field(tmp_path):
 
 
 def test_an_unknown_field_is_refused(bookshop, model):
-    done = evaluate(bookshop.folder, "--without", "user.shoe", "--alone")
+    done = evaluate(bookshop.folder, "--without", "user.shoe")
     assert done.returncode == 1
     assert "user.shoe" in done.stderr

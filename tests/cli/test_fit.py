@@ -10,7 +10,7 @@ import pytest
 
 import bitfm
 from bitfm.cli._models import need_writable
-from bitfm.cli._split import Fingerprint, Split
+from bitfm.data import Interactions
 from cli_process import call
 
 COLUMNS = ("--user", "reader", "--item", "title")
@@ -34,9 +34,8 @@ def test_fit_tells_of_columns_accuracy_time_memory_and_size(model):
 
 def test_a_fitted_model_remembers_its_split(model, bookshop):
     rec = bitfm.load(model.path)
-    table = Fingerprint.of(pl.read_csv(bookshop.folder / "ratings.csv"), "reader", "title")
-    assert table.rows == 3000
-    assert Split.remembered(rec.notes["split"]) == (Split(0.5, 1), table)
+    table = Interactions.of(bookshop.folder / "ratings.csv", user="reader", item="title")
+    assert rec.held_out == (0.5, 1, 3000, table.digest())
     assert rec.model_.bits == 16
     known = sum(len(rec.recommend(bookshop.reader, 60, seen=seen)) * (1 if seen else -1) for seen in (True, False))
     ratings = bookshop.shop.ratings["reader"].count(bookshop.reader)
@@ -46,7 +45,7 @@ def test_a_fitted_model_remembers_its_split(model, bookshop):
 def test_json_is_one_object_and_nothing_else(bookshop):
     arguments = ["--interactions", "ratings.csv", "--items", "books.parquet", *COLUMNS, "--test", 0.2]
     report = json.loads(fit(bookshop.folder, *arguments).stdout)
-    assert [row["model"] for row in report["accuracy"]] == ["bias only", "FM (ALS)", "ours"]
+    assert [row["model"] for row in report["accuracy"]] == ["ours"]
     assert all(0 < row["NDCG@10"] <= 1 and 0 < row["RMSE"] < 2 for row in report["accuracy"])
     assert report["bytes"] == (bookshop.folder / "out.bitfm").stat().st_size
     assert report["interactions"] == 3000
@@ -55,7 +54,7 @@ def test_json_is_one_object_and_nothing_else(bookshop):
 
 
 def test_events_are_fitted_without_a_target(bookshop):
-    arguments = ["--interactions", "ratings.csv", *COLUMNS, "--no-target", "--test", 0.5]
+    arguments = ["--interactions", "ratings.csv", *COLUMNS, "--no-target", "--test", 0.5, "--baselines"]
     report = json.loads(fit(bookshop.folder, *arguments).stdout)
     assert [row["model"] for row in report["accuracy"]] == ["bias only", "FM (ALS)", "ours"]
     assert all({"hit rate@10", "NDCG@10", "MRR@10"} <= set(row) for row in report["accuracy"])

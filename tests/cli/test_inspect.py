@@ -21,7 +21,7 @@ def test_everything_in_a_recommender_is_told(bookshop, model, monkeypatch):
     assert found["bytes"] == model.path.stat().st_size
     assert [field["field"] for field in found["fields"]] == rec.fields
     assert sum(field["features"] for field in found["fields"]) == found["features"] == rec.model_.n_features_in_
-    assert "held out" in found["notes"]["split"]
+    assert found["held_out"] == "0.5 of each user's interactions held out, seed 1"
     assert 0 < sum(found["bytes_by_part"].values()) <= found["bytes"]
     genre = next(field for field in found["fields"] if field["field"] == "item.genre")
     assert len(genre["largest weights"]) == 2

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from bitfm.cli._settings import CodeSettings
+from bitfm.evaluation import split_per_user
 from cli_process import call, run
 
 pytest.importorskip("optuna")
@@ -84,10 +85,9 @@ def test_an_empty_file_is_written_to_and_a_damaged_one_is_named(tmp_path, rating
 
 def test_the_test_part_has_no_say(tmp_path, ratings, bookshop):
     """Ratings of the test part may be anything: the trials are the same."""
-    from bitfm.cli._split import Split
-
     table = pl.read_csv(tmp_path / "ratings.csv")
-    train = Split(0.5, 0).train(table, "reader")
+    order = {reader: number for number, reader in enumerate(dict.fromkeys(table["reader"]))}
+    train = split_per_user([order[reader] for reader in table["reader"]], 0.5, 0)
     spoilt = table.with_columns(rating=pl.when(pl.Series(train)).then("rating").otherwise(1))
     arguments = ["--trials", 1, "--test", 0.5]
     before = json.loads(call("tune", *ratings, *arguments, cwd=tmp_path).stdout)["trials"]

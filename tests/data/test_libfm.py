@@ -115,7 +115,7 @@ def test_float32(file):
     "options", [{"zero_based": "yes"}, {"dtype": "int8"}, {"n_features": -1}, {"n_features": 2**31}]
 )
 def test_wrong_options_are_refused(file, options):
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match=r"expected|must be a whole number"):
         read_libfm(file("1 0:1\n"), **options)
 
 
@@ -298,7 +298,7 @@ def test_errors_in_gzip_name_the_line(file):
 def test_truncated_gzip_at_every_byte(file):
     content = gzip.compress(b"1 0:1 1:0.5\n" * 3)
     for length in range(2, len(content)):
-        with pytest.raises(DataFileError, match=r"gzip data (ends too early|is damaged)"):
+        with pytest.raises(DataFileError, match=r"compressed data (ends too early|is damaged)"):
             read_libfm(file(content[:length], "rows.gz"))
 
 

@@ -97,8 +97,8 @@ def test_same_rows_give_the_same_gzip(tmp_path):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[1, 2]], [1, 2], "expected one target a row"),
-        ([[1, 2]], [[1]], "expected one target a row"),
+        ([[1, 2]], [1, 2], "expected one target per row"),
+        ([[1, 2]], [[1]], "expected one target per row"),
         ([1, 2], [1], "expected 2, rows by features"),
         ([[1, np.nan]], [1], "X holds NaN or infinity"),
         ([[1, 2]], [np.inf], "y holds NaN or infinity"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitfm.evaluation._checks import number
+from bitfm.data.splits import distinct_indices as number
 
 KINDS = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64]
 

@@ -299,7 +299,6 @@ WRONG = {
     "gains": [3, None, []],
     "anchor_strength": [None, [], {}, [1]],
     "teacher": ["x", 3, {}, []],
-    "objective": [None, 3, []],
     "validation_fraction": ["x", None, []],
 }
 

@@ -247,6 +247,7 @@ def test_settings_become_plain(value, kind, kept):
     ("value", "kind"),
     [
         (object(), int), (2, bool), (1.5, int), ("3", int), (None, float), (np.ones(3), float), ([1], float),
+        (Registry("x", "y"), Registry),
         ({"user": "x"}, dict[str, float]), (b"x", str), (1j, float), (np.datetime64("2020-01-01"), int),
     ],
 )  # fmt: skip

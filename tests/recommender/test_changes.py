@@ -22,7 +22,8 @@ def check_sizes(rec):
     n_users, n_items = len(state.users), len(state.items)
     sizes = state.sizes
     assert (sizes["user", "id"], sizes["item", "id"]) == (n_users, n_items) == (rec.n_users, rec.n_items)
-    assert state.model.fields_[-1].stop == len(state.model.codes_) == len(state.model.gains_)
+    parameters = state.parameters
+    assert parameters.fields[-1].stop == len(parameters.codes) == len(parameters.gains) == len(parameters.weights)
     assert len(state.index) == state.index._n_positions == n_items
     assert (len(state.log.by_user), state.log.by_user.n_columns) == (n_users, n_items)
     assert (len(state.log.by_item), state.log.by_item.n_columns) == (n_items, n_users)

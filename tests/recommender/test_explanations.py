@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from bitfm import FM, BiasModel, Recommender, UnknownIdError
 from bitfm.evaluation import mae, ndcg, rmse
@@ -101,7 +102,7 @@ def test_another_model_fits_the_same_data(rec, shop):
     np.testing.assert_array_equal(y, shop.ratings["rating"].to_numpy())
     np.testing.assert_allclose(rec.model_.predict(blocks), rec.predict(shop.ratings), atol=1e-5)
     bare = Recommender(bits=8, n_jobs=1).fit(shop.ratings, user="reader", item="book")  # so everybody has ratings
-    refitted = bare._machine(events=False).fit(*bare.training_data(shop.ratings))
+    refitted = clone(bare.model_).fit(*bare.training_data(shop.ratings))
     np.testing.assert_array_equal(refitted.codes_, bare.model_.codes_)
     np.testing.assert_array_equal(refitted.weights_, bare.model_.weights_)
     for model in (BiasModel(n_jobs=1), FM(8, n_iter=5, pairs="across", n_jobs=1)):

@@ -14,9 +14,9 @@ def saved(rec, path):
     rec.save(path)
     contents = persist.read(path)
     tensors = {name: np.array(tensor) for name, tensor in contents.tensors.items()}
-    metadata = {name: json.loads(text) if text[:1] in "[{" else text for name, text in contents.metadata.items()}
-    for settings in (metadata["settings"], metadata["recommender"]["settings"]):
-        settings.pop("n_jobs")
+    metadata = {name: json.loads(text) for name, text in contents.metadata.items()}
+    for part in ("model", "recommender"):
+        metadata[part]["settings"].pop("n_jobs")
     return tensors, metadata
 
 

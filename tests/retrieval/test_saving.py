@@ -165,7 +165,9 @@ def refused(parameters, tensors, about, message):
 def test_every_tensor_of_a_segment_is_declared(packed):
     parameters, tensors, about = packed
     for name, array in tensors.items():
-        refused(parameters, {k: v for k, v in tensors.items() if k != name}, about, f"lacks the tensor '{name}'")
+        refused(
+            parameters, {k: v for k, v in tensors.items() if k != name}, about, f"lacks the tensor '{name}'|leading"
+        )
         for other in (array[None], array[..., None], np.concatenate([array, array]), array.reshape(-1)[:1]):
             if other.shape != array.shape:
                 refused(parameters, tensors | {name: other}, about, "expected")

@@ -1,4 +1,4 @@
-"""How good a recommender is on interactions it has not seen, beside simpler models of the same tables."""
+"""How good a recommender is on interactions it has not seen, beside baselines of the same tables."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 from bitfm.cli._progress import busy
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from bitfm import Recommender
+    from bitfm.data import Interactions
 
-__all__ = ["OURS", "own_row", "remark_on", "rival_rows"]
+__all__ = ["OURS", "baseline_rows", "own_row", "remark_on"]
 
 OURS = "ours"
 
 
 def own_row(
-    rec: Recommender, test: pl.DataFrame, name: str = OURS, *, k: int = 10, without: Sequence[str] = ()
+    rec: Recommender, test: Interactions, name: str = OURS, *, k: int = 10, without: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return what a recommender reaches, with all of its fields or without some."""
     with busy(f"testing {name}"):
@@ -36,18 +35,17 @@ def remark_on(rows: Sequence[dict[str, Any]]) -> str | None:
     return f"{' and '.join(better)} did better here: try another seed, more ratings, or fewer columns"
 
 
-def rival_rows(
-    rec: Recommender, train: pl.DataFrame, test: pl.DataFrame, *, k: int = 10, seed: int = 0
+def baseline_rows(
+    rec: Recommender, training_data: tuple[Any, Any], test: Interactions, *, k: int = 10, seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Fit simpler models to what the recommender was fitted to, and return what they reach: the honest comparison."""
-    from bitfm.cli._rivals import RIVALS
+    """Fit baselines to what the recommender was fitted to, and return what they reach."""
+    from bitfm.cli._baselines import BASELINES
 
-    X, y = rec.training_data(train)
     rows = []
-    for name, fit in RIVALS.items():
+    for name, fit in BASELINES.items():
         begin = time.perf_counter()
         with busy(f"fitting {name}"):
-            model = fit(X, y, seed)
+            model = fit(*training_data, seed)
         seconds = time.perf_counter() - begin
         with busy(f"testing {name}"):
             rows.append({"model": name, **rec.evaluate(test, k=k, model=model).rows(), "seconds": seconds})

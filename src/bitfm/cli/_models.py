@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bitfm.cli._config import is_from_config
-from bitfm.cli._split import Roles
 
 if TYPE_CHECKING:
     import polars as pl
 
     from bitfm import Recommender
+    from bitfm.data import Interactions
 
 __all__ = [
     "known_share",
@@ -24,7 +24,6 @@ __all__ = [
     "model_and_rest",
     "need_writable",
     "polars_of",
-    "roles_of",
     "rows_of",
     "stored_ids",
     "unknown_items",
@@ -112,33 +111,9 @@ def stored_ids(rec: Recommender, side: str, ids: Sequence[str]) -> dict[str, Any
     return {typed: typed for typed in ids} | {str(one): one for one in stored}
 
 
-def roles_of(rec: Recommender, interactions: pl.DataFrame) -> Roles:
-    """Return which columns of some interactions are what: as at the fit, but times may be left out."""
-    state = rec.state
-    return Roles(
-        state.users.id_column,
-        state.items.id_column,
-        state.target,
-        [column.name for column in state.context],
-        state.time if state.time in interactions.columns else None,
-    )
-
-
-def known_share(rec: Recommender, interactions: pl.DataFrame) -> float:
+def known_share(rec: Recommender, interactions: Interactions) -> float:
     """Return the share of some interactions whose user and item the recommender has seen together."""
-    import numpy as np
-
-    from bitfm.data.tables import ids_of, need_columns, need_rows
-
     state = rec.state
-    columns = state.users.id_column, state.items.id_column
-    need_columns("interactions", interactions, columns)
-    need_rows("interactions", interactions)
-    numbers = [
-        side.ids.numbers(ids_of("interactions", interactions, column).text)
-        for side, column in zip((state.users, state.items), columns, strict=True)
-    ]
-    known = (numbers[0] >= 0) & (numbers[1] >= 0)
-    seen = state.log.by_user.to_csr()
-    seen.data = np.ones(seen.nnz, np.int8)  # a rating may be 0
-    return float(seen[numbers[0][known], numbers[1][known]].sum()) / interactions.height
+    users, items = state.users.ids.numbers(interactions.users), state.items.ids.numbers(interactions.items)
+    known = (users >= 0) & (items >= 0)
+    return float(state.log.holds(users[known], items[known]).sum()) / len(interactions)

@@ -77,3 +77,5 @@ Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many.")]
 _WHEN = "The moment, e.g. daytime=evening. Several times."
 Moment = Annotated[list[str] | None, typer.Option("--context", metavar="COLUMN=VALUE", help=_WHEN)]
 Model = Annotated[str | None, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]
+_BASELINES = "Also tune, fit and measure the baselines: bias only, and a real-valued FM."
+Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]

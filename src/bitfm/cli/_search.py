@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from bitfm.cli._progress import fit_progress
 from bitfm.cli._settings import CodeSettings
-from bitfm.cli._split import Split
 from bitfm.cli._tables import Tables
 from bitfm.cli.screen import note
 from bitfm.errors import BitfmError
 
 if TYPE_CHECKING:
-    import polars as pl
+    from bitfm.data import Interactions
 
 __all__ = ["PROTOCOL", "search"]
 
@@ -24,24 +23,24 @@ PROTOCOL = f"{_VALIDATION:g} of each user's training interactions to validate"
 
 
 def search(
-    tables: Tables, rows: pl.DataFrame, seed: int, file: Path | None, n_trials: int, timeout: float | None
+    tables: Tables, rows: Interactions, seed: int, file: Path | None, n_trials: int, timeout: float | None
 ) -> list[dict[str, Any]]:
     """Try settings on a validation part of some rows, the default first; return all trials, earlier ones included."""
     optuna = _optuna()
-    train = Split(_VALIDATION, seed + _SPREAD).train(rows, tables.asked.user)
+    train, unseen = rows.split(_VALIDATION, seed + _SPREAD)
 
     def quality(trial: Any) -> float:
         settings = _suggest(trial)
         rec = settings.recommender(seed, tables.kinds)
         with fit_progress(f"trial {trial.number + 1}") as callback:
-            tables.fit(rec, rows.filter(train), callback)
-        found = float(rec.evaluate(rows.filter(~train)).ndcg)
+            tables.fit(rec, train, callback)
+        found = float(rec.evaluate(unseen).ndcg)
         chosen = ", ".join(f"{name} {value}" for name, value in settings.options().items())
         note(f"trial {trial.number + 1}: NDCG@10 {found:.4f}: {chosen}")
         return found
 
     study = _open_study(optuna, file)
-    _need_same(study, file, {"settings": tables.asked.settings(), "rows": int(train.sum()), "seed": seed})
+    _need_same(study, file, {"settings": tables.asked.settings(), "rows": len(train), "seed": seed})
     complete, waiting = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.WAITING
     if not study.get_trials(states=(complete, waiting)):
         study.enqueue_trial(_DEFAULT)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bitfm.cli import _split
 from bitfm.cli._config import is_from_config, is_typed
 from bitfm.cli._progress import busy
-from bitfm.cli._split import Roles
 
 if TYPE_CHECKING:
     import polars as pl
 
     from bitfm import Recommender
+    from bitfm.data import Interactions
     from bitfm.models import Callback
 
 __all__ = ["Asked", "Tables", "names_of", "pairs_of", "read_named"]
@@ -86,14 +87,14 @@ class Asked:
                 raise typer.BadParameter(
                     f"given {len(columns)} times, but {option} only {len(sources)} times", param_hint=columns_option
                 )
-        interactions = read_named(self.interactions, self.columns, self.separator)
+        from bitfm.data import Interactions
+
+        table = read_named(self.interactions, self.columns, self.separator)
+        context = names_of(self.context) or ()
+        roles = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
+        interactions = Interactions.of(table, **roles, context=context)  # type: ignore[arg-type]
         users, items = (_side(sources, columns, name, self.separator) for _, _, sources, columns, name in sides)
         return Tables(self, interactions, users, items, kinds)
-
-    @property
-    def roles(self) -> Roles:
-        """Which columns of the interactions are what."""
-        return Roles(self.user, self.item, self.target, names_of(self.context) or (), self.time)
 
     def settings(self) -> dict[str, Any]:
         """Return what a table ``[fit]`` in bitfm.toml would hold for the same tables."""
@@ -124,33 +125,23 @@ class Tables:
     """The tables in memory, and what was asked about them."""
 
     asked: Asked
-    interactions: pl.DataFrame
+    interactions: Interactions
     users: pl.DataFrame | None
     items: pl.DataFrame | None
     kinds: dict[str, str]
 
     def to_split(self) -> Tables:
         """Return the same with the interactions that may be split, to fit to some and measure on others."""
-        roles = self.asked.roles
-        rows = roles.latest(self.interactions)
-        roles.need_measurable(rows)
+        rows = _split.latest(self.interactions)
+        _split.need_measurable(rows)
         return replace(self, interactions=rows)
 
-    def fit(self, rec: Recommender, rows: pl.DataFrame, callback: Callback | None = None) -> Recommender:
-        """Fit a recommender to some of the interactions."""
-        roles = self.asked.roles
-        return rec.fit(
-            rows,
-            users=self.users,
-            items=self.items,
-            user=roles.user,
-            item=roles.item,
-            target=roles.target,
-            context=roles.context,
-            time=roles.time,
-            title=self.asked.title,
-            callback=callback,
-        )
+    def fit(
+        self, rec: Recommender, rows: Interactions, callback: Callback | None = None, *, keep: bool = False
+    ) -> Recommender:
+        """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
+        tables = {"users": self.users, "items": self.items, "title": self.asked.title}
+        return rec.fit(rows, **tables, callback=callback, keep_training_data=keep)  # type: ignore[arg-type]
 
 
 def read_named(source: str, columns: str | None, separator: str | None) -> pl.DataFrame:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._accuracy import OURS, own_row, rival_rows
+from bitfm.cli._accuracy import OURS, baseline_rows, own_row
 from bitfm.cli._config import Config, configurable
-from bitfm.cli._models import known_share, model_alone, roles_of
-from bitfm.cli._split import SPLIT_NOTE, Fingerprint, Split
+from bitfm.cli._models import known_share, model_alone
+from bitfm.cli._split import latest, need_measurable
 from bitfm.cli._tables import read_named
 from bitfm.cli.screen import line, note, print_json, show
 from bitfm.errors import TableError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from bitfm import Recommender
+    from bitfm.data import HeldOut, Interactions
 
 _EACH = "each"
 _MANY = 0.1  # share of the pairs that a model may know before its figures are doubted
@@ -41,7 +40,7 @@ def evaluate(
         ),
     ] = None,
     k: Annotated[int, typer.Option("--k", min=1, help="How many items to look at.")] = 10,
-    alone: Annotated[bool, typer.Option("--alone", help="Do not fit bias only and FM to compare with.")] = False,
+    baselines: option.Baselines = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Test on all rows, also if the model remembers which were held out.")
     ] = False,
@@ -56,57 +55,48 @@ def evaluate(
     import bitfm
 
     rec = bitfm.load(path)
-    table = read_named(interactions, columns, separator)
-    roles = roles_of(rec, table)
-    roles.need_measurable(table)
+    table = rec.interactions(read_named(interactions, columns, separator))
+    need_measurable(table)
     begin = time.perf_counter()
-    remembered = None if everything else Split.remembered(rec.notes.get(SPLIT_NOTE))
-    if remembered is None:
-        split, test = None, table
-        if SPLIT_NOTE in rec.notes and not everything:
-            note("the model's note of its split cannot be read, so all rows are tested on; fit it again with --test")
+    held_out = None if everything else rec.held_out
+    if baselines and held_out is None:
+        raise typer.BadParameter("needs a model that was fitted with --test", param_hint="--baselines")
+    rows: list[dict[str, Any]] = []
+    if held_out is None:
+        test = table
         _warn_if_known(rec, table)
     else:
-        split, fitted_on = remembered
-        table = roles.latest(table)
-        _need_same_table(interactions, Fingerprint.of(table, roles.user, roles.item), path, fitted_on)
-        train = split.train(table, roles.user)
-        test = table.filter(~train)
-    rows: list[dict[str, Any]] = []
-    if split is not None and not alone:
-        rows = rival_rows(rec, table.filter(train), test, k=k, seed=split.seed)
+        train, test = _parts(interactions, latest(table), path, held_out)
+        if baselines:
+            rows = baseline_rows(rec, rec.training_data(train), test, k=k, seed=held_out.seed)
     rows.append(own_row(rec, test, k=k))
     fields = rec.fields if _EACH in (without or ()) else (without or [])
     rows += [own_row(rec, test, f"{OURS}, without {field}", k=k, without=[field]) for field in fields]
     about = {
         "model": str(path),
         "data": interactions,
-        "split": "all rows" if split is None else str(split),
-        "seed": None if split is None else split.seed,
-        "interactions": test.height,
+        "split": "all rows" if held_out is None else str(held_out),
+        "seed": None if held_out is None else held_out.seed,
+        "interactions": len(test),
         "seconds": time.perf_counter() - begin,
     }
     if as_json:
         print_json({**about, "rows": rows})
         return
     show(f"Accuracy of {path}", rows)
-    line(f"{interactions}: {about['split']}; {test.height:,} interactions; {about['seconds']:.1f} s")
+    line(f"{interactions}: {about['split']}; {len(test):,} interactions; {about['seconds']:.1f} s")
 
 
-def _need_same_table(source: str, given: Fingerprint, path: Path, fitted_on: Fingerprint) -> None:
-    if given == fitted_on:
-        return
-    if given.rows != fitted_on.rows:
-        differs = f"{source} has {given.rows:,} rows, but {path} was fitted to a part of {fitted_on.rows:,}"
-    else:
-        differs = f"{source} has other users and items, or another order of rows, than the table {path} was fitted to"
-    raise TableError(
-        f"{differs}, so its test part cannot be found; give the table that it was fitted on, in the same order, or "
-        "--all to test on all of this one"
-    )
+def _parts(source: str, table: Interactions, path: Path, held_out: HeldOut) -> tuple[Interactions, Interactions]:
+    try:
+        return table.split_as(held_out)
+    except TableError as error:
+        raise TableError(
+            f"{source}, of which {path} was fitted to a part: {error} Or give --all to test on all of it."
+        ) from None
 
 
-def _warn_if_known(rec: Recommender, table: pl.DataFrame) -> None:
+def _warn_if_known(rec: Recommender, table: Interactions) -> None:
     known = known_share(rec, table)
     if known > _MANY:
         note(f"{known:.0%} of these interactions are in the model's own history: the figures flatter it")

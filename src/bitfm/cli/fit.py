@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._accuracy import own_row, remark_on, rival_rows
+from bitfm.cli._accuracy import baseline_rows, own_row, remark_on
 from bitfm.cli._config import MODEL, Config, configurable
 from bitfm.cli._models import need_writable, rows_of, with_percent
 from bitfm.cli._peak import peak_megabytes
 from bitfm.cli._progress import busy, fit_progress
 from bitfm.cli._settings import CodeSettings
-from bitfm.cli._split import SPLIT_NOTE, Fingerprint, Split
-from bitfm.cli._tables import Asked, Tables
+from bitfm.cli._split import check_share
+from bitfm.cli._tables import Asked
 from bitfm.cli.screen import line, note, print_json, show
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from bitfm import Recommender
+    from bitfm.data import HeldOut
 
 
 @configurable
@@ -57,6 +55,7 @@ def fit(
     ] = None,
     seed: option.Seed = 0,
     test: option.Test = None,
+    baselines: option.Baselines = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -65,12 +64,18 @@ def fit(
     bitfm fit --interactions ratings.csv --users users.csv --items books.csv --test 0.5 -o shop.bitfm
     """
     asked = Asked.of(context_)
-    split = None if test is None else Split(test, seed)
+    if baselines and test is None:
+        raise typer.BadParameter("needs --test, to measure them on what is held out", param_hint="--baselines")
+    share = None if test is None else check_share(test)
     settings = CodeSettings(bits, model.value, beta, anchor_strength, rank)
     need_writable(out)
-    tables = asked.read() if split is None else asked.read().to_split()
+    tables = asked.read() if share is None else asked.read().to_split()
+    train, held_out = (tables.interactions, None) if share is None else tables.interactions.split(share, seed)
     begin = clock.perf_counter()
-    rec, train = fit_tables(tables, settings, split, seed)
+    rec = settings.recommender(seed, tables.kinds)
+    with fit_progress() as callback:
+        tables.fit(rec, train, callback, keep=baselines)
+    rec.notes["interactions"] = asked.interactions
     report: dict[str, Any] = {
         "columns": rows_of(rec.describe()),
         "seconds": clock.perf_counter() - begin,
@@ -79,41 +84,23 @@ def fit(
     with busy("saving"):
         rec.save(out)
     report |= {"model": str(out), "bytes": out.stat().st_size, "users": rec.n_users, "items": rec.n_items}
-    report |= {"interactions": tables.interactions.height, "trained_on": train.height, "seed": seed}
-    if split is not None:
-        test_rows = tables.interactions.filter(~split.train(tables.interactions, asked.user))
-        report["accuracy"] = [*rival_rows(rec, train, test_rows, seed=seed), own_row(rec, test_rows)]
-        report["accuracy"][-1]["seconds"] = report["seconds"]
+    report |= {"interactions": len(tables.interactions), "trained_on": len(train), "seed": seed}
+    if held_out is not None:
+        report["accuracy"] = baseline_rows(rec, rec.training_data(), held_out, seed=seed) if baselines else []
+        report["accuracy"].append({**own_row(rec, held_out), "seconds": report["seconds"]})
         if remark := remark_on(report["accuracy"]):
             note(remark)
     if as_json:
         print_json(report)
         return
-    _print(report, asked, split)
+    _print(report, asked, rec.held_out)
 
 
-def fit_tables(
-    tables: Tables, settings: CodeSettings, split: Split | None, seed: int
-) -> tuple[Recommender, pl.DataFrame]:
-    """Fit to all interactions, or to those that a split leaves; the recommender notes how it came about."""
-    rows = tables.interactions
-    if split is not None:
-        rows = rows.filter(split.train(rows, tables.asked.user))
-    rec = settings.recommender(seed, tables.kinds)
-    with fit_progress() as callback:
-        tables.fit(rec, rows, callback)
-    rec.notes["interactions"] = tables.asked.interactions
-    if split is not None:
-        asked = tables.asked
-        rec.notes[SPLIT_NOTE] = split.note(Fingerprint.of(tables.interactions, asked.user, asked.item))
-    return rec, rows
-
-
-def _print(report: dict[str, Any], asked: Asked, split: Split | None) -> None:
-    show("What was made of the columns", with_percent(report["columns"]))
-    if split is not None:
+def _print(report: dict[str, Any], asked: Asked, held_out: HeldOut | None) -> None:
+    show("Inferred column types", with_percent(report["columns"]))
+    if held_out is not None:
         show("Accuracy on what was held out", report["accuracy"])
-        line(f"{asked.interactions}: {split}")
+        line(f"{asked.interactions}: {held_out}")
     memory = report["peak_megabytes"]
     parts = [
         f"{report['users']:,} users, {report['items']:,} items, {report['trained_on']:,} interactions",

@@ -16,7 +16,7 @@ from bitfm.cli._config import Config, configurable, read_toml
 from bitfm.cli._models import need_writable
 from bitfm.cli._search import PROTOCOL, search
 from bitfm.cli._settings import CodeSettings
-from bitfm.cli._split import Split
+from bitfm.cli._split import check_share
 from bitfm.cli._tables import Asked
 from bitfm.cli.fit import fit
 from bitfm.cli.screen import line, print_json, show
@@ -54,7 +54,7 @@ def tune(
     tables = asked.read().to_split()
     rows = tables.interactions
     if test is not None:
-        rows = rows.filter(Split(test, seed).train(rows, asked.user))
+        rows, _ = rows.split(check_share(test), seed)
     begin = clock.perf_counter()
     done = search(tables, rows, seed, study, trials, timeout)
     seconds, spent = clock.perf_counter() - begin, sum(trial["seconds"] for trial in done)

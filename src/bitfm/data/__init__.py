@@ -24,7 +24,9 @@ if TYPE_CHECKING:
         kind_of,
         register_kind,
     )
+    from bitfm.data.feature_table import FeatureTable
     from bitfm.data.history import history, raters
+    from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
     from bitfm.data.libfm import read_libfm, write_libfm
     from bitfm.data.parsing import parse_numbers, parse_times
     from bitfm.data.tables import read_table
@@ -52,11 +54,15 @@ __all__ = [
     "Block",
     "Blocks",
     "Category",
+    "ColumnRoles",
     "DateParts",
+    "FeatureTable",
     "FieldSpan",
     "FittedColumn",
+    "HeldOut",
     "Ignored",
     "Inferred",
+    "Interactions",
     "Kind",
     "MultiCategory",
     "Number",
@@ -83,7 +89,9 @@ __getattr__, __dir__ = _lazy_names(
     {
         "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
         "bitfm.data.columns": _KINDS,
+        "bitfm.data.feature_table": ("FeatureTable",),
         "bitfm.data.history": ("history", "raters"),
+        "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),
         "bitfm.data.parsing": ("parse_numbers", "parse_times"),
         "bitfm.data.tables": ("read_table",),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bitfm.core import Design, make_design
 from bitfm.data.feature_table import FeatureTable, check_rows
+from bitfm.validation import check_integer
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -37,13 +38,7 @@ class FieldSpan:
         return self.stop - self.start
 
     def label(self, column: int) -> str:
-        """Return a readable name for one of the field's columns.
-
-        Examples
-        --------
-        >>> FieldSpan("user", "id", 0, 10).label(3)
-        'user.id[3]'
-        """
+        """Return a readable name for one of the field's columns, such as ``user.id[3]``."""
         return f"{self.block}.{self.name}[{column}]"
 
 
@@ -59,7 +54,7 @@ class Block:
 
     Examples
     --------
-    >>> import numpy as np, scipy.sparse as sp
+    >>> import scipy.sparse as sp
     >>> block = Block(rows=[0, 0, 2], fields={"id": sp.identity(3), "age": np.array([[0.2], [0.5], [0.1]])})
     >>> len(block), block.n_rows, block.n_features
     (3, 3, 4)
@@ -111,20 +106,19 @@ class Block:
 
 
 class Blocks:
-    """A design matrix kept as blocks; it is never expanded unless you ask.
+    """A design matrix kept as blocks; it is only expanded by `to_csr`.
 
-    Recommendation data repeats itself: a user's features occur in each of the user's interactions. So each side is a
-    table of distinct rows, and an interaction only names the row it uses.
+    A user's features occur in each of the user's interactions. So each side is a table of distinct rows, and an
+    interaction only names the row it uses.
 
     Parameters
     ----------
     **blocks : Block
-        Named blocks, all with the same number of interactions. The columns of the whole matrix are the blocks'
-        columns side by side, in the order given.
+        Named blocks, all with the same number of interactions. Their columns side by side are those of the matrix.
 
     Examples
     --------
-    >>> import numpy as np, scipy.sparse as sp
+    >>> import scipy.sparse as sp
     >>> X = Blocks(
     ...     user=Block(rows=[0, 0, 1], fields={"id": sp.identity(2)}),
     ...     item=Block(rows=[0, 2, 1], fields={"id": sp.identity(3), "year": [[0.9], [0.1], [0.5]]}),
@@ -162,7 +156,7 @@ class Blocks:
 
     def __getitem__(self, index: Index | tuple[Index | EllipsisType, ...]) -> Blocks:
         if isinstance(index, tuple):  # scikit-learn indexes rows as X[index, ...]
-            if len(index) != 2 or not (index[1] is Ellipsis or _is_everything(index[1])):
+            if len(index) != 2 or not (index[1] is ... or (isinstance(index[1], slice) and index[1] == slice(None))):
                 raise IndexError("Blocks can be indexed by interactions only: X[mask], X[indices] or X[start:stop].")
             index = index[0]  # type: ignore[assignment]
         if isinstance(index, slice):
@@ -214,10 +208,7 @@ class Blocks:
         return np.concatenate(parts)
 
     def design(self, dtype: npt.DTypeLike | None = None) -> Design:
-        """Return the matrix as the core takes it, in single or double precision; by default its own.
-
-        It is made once and borrows the tables' arrays.
-        """
+        """Return the matrix as the core takes it, made once: it borrows the tables' arrays."""
         precision = np.dtype(self.dtype if dtype is None else dtype)
         if precision not in self._designs:
             parts = [(block.n_rows, block.rows, list(block.tables.values())) for block in self.blocks.values()]
@@ -250,7 +241,6 @@ class Blocks:
 
         Examples
         --------
-        >>> import numpy as np
         >>> X = Blocks.from_matrix(np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1]]), fields={"user": 3, "item": 2})
         >>> X
         Blocks(2 interactions, 5 features: user(3 rows: id 3), item(2 rows: id 2))
@@ -265,17 +255,10 @@ class Blocks:
         for name, size in zip(names, sizes, strict=True):
             part = table.columns(start, start + size)
             ids = part.single_ones()
-            blocks[name] = (
-                Block(np.arange(table.n_rows), {"x": part})
-                if ids is None
-                else Block(ids, {"id": FeatureTable.eye(size)})
-            )
+            ids_only = {"id": FeatureTable.eye(size)}
+            blocks[name] = Block(np.arange(len(table)), {"x": part}) if ids is None else Block(ids, ids_only)
             start += size
         return cls(**blocks)
-
-
-def _is_everything(index: Any) -> bool:
-    return isinstance(index, slice) and index == slice(None)
 
 
 def _distinct(what: str, names: Iterable[Any]) -> list[str]:
@@ -295,7 +278,4 @@ def _field_sizes(fields: FieldSizes) -> tuple[list[str], list[int]]:
         names = [f"field{i}" for i in range(len(sizes))]
     else:
         raise ValueError(f"fields: expected a list or a mapping of sizes, got {fields!r}.")
-    for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise ValueError(f"fields: sizes must be whole numbers from 0 up, got {size!r}.")
-    return names, [int(size) for size in sizes]
+    return names, [check_integer("fields: a size", size, 0) for size in sizes]

@@ -4,49 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 __all__ = ["as_text", "as_words", "one_as_text"]
 
-_WHOLE = 2.0**63  # floats from here up do not fit a whole number
+_TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
 
 
 def as_text(values: pl.Series) -> pl.Series:
     """Return a column of any type as strings, so that the same value always reads the same.
 
-    Whole floats read as whole numbers, since pandas turns whole numbers into floats where some are missing, and a time
-    at midnight reads as its date. NaN is missing. Strings stay as they are.
-
-    Parameters
-    ----------
-    values : polars.Series
-        Of any type.
-
-    Returns
-    -------
-    polars.Series of String
-        Under the same name, null where a value is missing.
+    Whole floats read as integers, since pandas turns integers into floats where some are missing, and a time at
+    midnight reads as its date. NaN is missing. Strings stay as they are.
 
     Examples
     --------
-    >>> import polars as pl
     >>> as_text(pl.Series([25.0, None, 0.5])).to_list()
     ['25', None, '0.5']
     >>> as_text(pl.Series([True, False])).to_list()
     ['true', 'false']
     """
-    import polars as pl
-
     dtype = values.dtype
     if dtype == pl.String:
         return values
     if dtype.is_float() or dtype.is_decimal():
-        return _floats_as_text(values.cast(pl.Float64) if dtype.is_decimal() else values)
+        number = (values.cast(pl.Float64) if dtype.is_decimal() else values).fill_nan(None)
+        fits = (number == number.floor()) & (number.abs() < _TOO_LARGE)
+        return number.set(~fits, None).cast(pl.Int64).cast(pl.String).fill_null(number.cast(pl.String))
     if dtype == pl.Datetime:
         return _times_as_text(values)
     if dtype in (pl.Object, pl.Binary, pl.Duration) or dtype.is_nested():
@@ -56,8 +43,6 @@ def as_text(values: pl.Series) -> pl.Series:
 
 def one_as_text(value: Any) -> str | None:
     """Return a single value as `as_text` reads it in a column; None if it is missing."""
-    import polars as pl
-
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, bool | int | float | np.number | np.bool_ | bytes):
@@ -71,20 +56,7 @@ def as_words(values: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
-def _floats_as_text(values: pl.Series) -> pl.Series:
-    import polars as pl
-
-    number = values.fill_nan(None)
-    whole = (number == number.floor()) & (number.abs() < _WHOLE)
-    as_whole = number.set(~whole, None).cast(pl.Int64).cast(pl.String)
-    return as_whole.fill_null(number.cast(pl.String))
-
-
 def _times_as_text(values: pl.Series) -> pl.Series:
-    import polars as pl
-
-    local = values.dt.replace_time_zone(None).cast(pl.Datetime("us"))
-    frame = pl.DataFrame({"time": local})
     time = pl.col("time")
     text = (
         pl.when(time == time.dt.truncate("1d"))
@@ -93,7 +65,8 @@ def _times_as_text(values: pl.Series) -> pl.Series:
         .then(time.dt.strftime("%Y-%m-%d %H:%M:%S"))
         .otherwise(time.dt.strftime("%Y-%m-%d %H:%M:%S%.6f"))
     )
-    return frame.select(text.alias(values.name)).to_series()
+    local = values.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+    return pl.DataFrame({"time": local}).select(text.alias(values.name)).to_series()
 
 
 def _python_as_text(value: Any) -> str | None:
@@ -101,7 +74,7 @@ def _python_as_text(value: Any) -> str | None:
         return None
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
-    if isinstance(value, float | np.floating) and float(value).is_integer() and abs(float(value)) < _WHOLE:
+    if isinstance(value, float | np.floating) and float(value).is_integer() and abs(float(value)) < _TOO_LARGE:
         return str(int(value))
     if isinstance(value, bytes):
         value = value.decode(errors="replace")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
+from bitfm.persist import Tensor, check_tensors
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ROWS", "FeatureTable", "check_rows"]
 
 MOST_ROWS = 2**31 - 2  # rows or columns of a table; the core counts them in 32 bits
-_TENSORS = {"indptr": np.dtype(np.int64), "indices": np.dtype(np.int32), "values": np.dtype(np.float32)}
+_ENTRIES = {"indices": Tensor("int32", "entries"), "values": Tensor("float32", "entries")}
+_SPARSE = {"indptr": Tensor("int64", "ends"), **_ENTRIES}
+_DENSE = {"values": Tensor("float32", "rows columns", low=-np.inf)}
+_MISPLACED = "a table of the model is damaged: its rows do not lie within its entries"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +31,11 @@ class FeatureTable:
     The identity, which is what a field of ids is, keeps no arrays. A dense table keeps its values alone. The arrays of
     a sparse table are read-only, so that the core can borrow them: it checks them once and then relies on them.
 
-    A table that was opened from a file is not `checked` yet: what is taken from it is checked as it is read, so opening
-    a large file costs nothing and a damaged one raises `ModelFileError`.
+    A table from a file is not `checked` yet: rows are checked as they are taken, so opening a large file costs nothing
+    and a damaged one raises `ModelFileError`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> ages = FeatureTable.of("age", np.array([[0.2], [0.0], [0.7]]))
     >>> len(ages), ages.n_columns, ages.n_entries
     (3, 1, 2)
@@ -46,8 +49,7 @@ class FeatureTable:
     n_columns: int
     indptr: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     indices: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    # of the entries; of a dense table, rows × columns:
-    values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))
+    values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))  # rows × columns if dense
     checked: bool = True
 
     @classmethod
@@ -62,7 +64,7 @@ class FeatureTable:
 
     @classmethod
     def one_hot(cls, columns: npt.NDArray[Any], n_columns: int) -> FeatureTable:
-        """Return a table with a single 1 in each row, in the column given; a row of -1 is empty."""
+        """Return a table with a single 1 per row, in that column; a row of -1 is empty."""
         known = columns >= 0
         indptr = np.zeros(len(columns) + 1, np.int64)
         np.cumsum(known, out=indptr[1:])
@@ -78,7 +80,7 @@ class FeatureTable:
 
     @classmethod
     def dense(cls, values: npt.NDArray[np.float32]) -> FeatureTable:
-        """Take a matrix that has few zeros, such as vectors from elsewhere: half the memory of a sparse table."""
+        """Take a matrix that has few zeros, such as vectors: half the memory of a sparse table."""
         if values.ndim != 2 or not np.isfinite(values).all():
             raise ValueError(f"a dense table needs rows × columns of finite numbers, got shape {values.shape}.")
         return cls(*values.shape, values=np.ascontiguousarray(values, np.float32))  # type: ignore[misc]
@@ -131,9 +133,8 @@ class FeatureTable:
             np.cumsum(np.bincount(rows, minlength=self.n_rows), out=indptr[1:])
             return indptr, columns.astype(np.int32), self.values[rows, columns]
         if not self.checked:
-            steps = np.diff(self.indptr)
-            if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (steps < 0).any():
-                raise ModelFileError("a table of the model is damaged: its rows do not lie within its entries")
+            if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (np.diff(self.indptr) < 0).any():
+                raise ModelFileError(_MISPLACED)
             _check_entries(self.indices, self.values, self.n_columns)
         return self.indptr, self.indices, self.values
 
@@ -143,8 +144,7 @@ class FeatureTable:
 
         indptr, indices, values = self.arrays()
         dtype = np.int32 if len(indices) < 2**31 else np.int64  # SciPy wants the same for both
-        shape: Any = (self.n_rows, self.n_columns)
-        matrix = sp.csr_matrix(shape, dtype=values.dtype)  # without its checks, which cost more than a row
+        matrix = sp.csr_matrix(self.shape, dtype=values.dtype)  # without its checks, which cost more than a row
         matrix.indptr, matrix.indices, matrix.data = indptr.astype(dtype), indices.astype(dtype, copy=False), values
         return matrix
 
@@ -158,9 +158,9 @@ class FeatureTable:
         if self.is_dense:
             return self.values
         indptr, indices, values = self.arrays()
-        found = np.zeros(self.shape, values.dtype)
-        found[np.repeat(np.arange(self.n_rows), np.diff(indptr)), indices] = values
-        return found
+        filled = np.zeros(self.shape, values.dtype)
+        filled[np.repeat(np.arange(self.n_rows), np.diff(indptr)), indices] = values
+        return filled
 
     def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
         """Return some rows; a row of -1 is empty."""
@@ -189,7 +189,7 @@ class FeatureTable:
                 np.cumsum(ends - begins, out=indptr[1:])
                 entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
         if misplaced:
-            raise ModelFileError("a table of the model is damaged: its rows do not lie within its entries")
+            raise ModelFileError(_MISPLACED)
         indices, values = self.indices[entries], self.values[entries]
         if not self.checked:
             _check_entries(indices, values, self.n_columns)
@@ -203,13 +203,13 @@ class FeatureTable:
         return FeatureTable.sparse(before[indptr], indices[inside] - np.int32(start), values[inside], stop - start)
 
     def occurring(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return which columns have a non-zero in the rows used."""
+        """Return which columns have a non-zero in these rows."""
         if self.identity:
             return used
         indptr, indices, values = self.arrays()
-        found = np.zeros(self.n_columns, bool)
-        found[indices[np.repeat(used, np.diff(indptr)) & (values != 0)]] = True
-        return found
+        occurring = np.zeros(self.n_columns, bool)
+        occurring[indices[np.repeat(used, np.diff(indptr)) & (values != 0)]] = True
+        return occurring
 
     def single_ones(self) -> npt.NDArray[np.int32] | None:
         """Return the column of each row's single 1, or None if some row is anything else."""
@@ -219,31 +219,29 @@ class FeatureTable:
         return indices
 
     def sums(self, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return Σ x v of every row, for a vector v of each column."""
+        """Return Σ x v of every row, for one vector v per column."""
         if self.identity:
             return np.ascontiguousarray(vectors)
         return np.asarray(self.to_csr().astype(vectors.dtype) @ vectors, vectors.dtype)
 
     def transpose(self) -> FeatureTable:
-        """Return the table with a row for each column."""
+        """Return the table with one row per column."""
         if self.identity:
             return self
         t = self.to_csr().tocsc()
         return FeatureTable.sparse(t.indptr.astype(np.int64), t.indices.astype(np.int32), t.data, self.n_rows)
 
     def with_unit_rows(self, n_columns: int | None = None) -> FeatureTable:
-        """Return the same entries, each 1/√n for the n of its row; of as many columns, if given."""
+        """Return the same entries, each 1/√n for the n of its row, and `n_columns` columns if given."""
         indptr, indices, _ = self.arrays()
         n = np.diff(indptr)
         values = np.repeat(1 / np.sqrt(np.maximum(n, 1)), n).astype(np.float32)
         return FeatureTable.sparse(indptr, indices, values, self.n_columns if n_columns is None else n_columns)
 
     def padded(self, n_rows: int) -> FeatureTable:
-        """Return the table with empty rows at its end, so that there are so many."""
+        """Return the table with empty rows at its end, `n_rows` in all."""
         more = n_rows - self.n_rows
-        if more <= 0:
-            return self
-        return FeatureTable.stack([self, FeatureTable.empty(more, self.n_columns)])
+        return FeatureTable.stack([self, FeatureTable.empty(more, self.n_columns)]) if more > 0 else self
 
     def replaced(self, rows: npt.NDArray[Any], others: FeatureTable) -> FeatureTable:
         """Return a table in which some rows are others; those beyond its end are appended."""
@@ -265,29 +263,15 @@ class FeatureTable:
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays as a model file holds them."""
-        if self.is_dense:
-            return {"values": self.values}
-        return dict(zip(_TENSORS, self.arrays(), strict=True))
+        return {"values": self.values} if self.is_dense else dict(zip(_SPARSE, self.arrays(), strict=True))
 
     @classmethod
     def from_tensors(cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]]) -> FeatureTable:
         """Take arrays of a model file."""
-        dense = tensors.get("values")
-        if dense is not None and dense.ndim == 2 and set(tensors) == {"values"}:
-            if dense.dtype != np.float32 or dense.shape != (n_rows, n_columns):
-                raise ModelFileError(f"has a table of shape {dense.shape}, expected {(n_rows, n_columns)}")
-            if not np.isfinite(dense).all():
-                raise ModelFileError("a table of the model is damaged: it holds values that are not numbers")
-            return cls(n_rows, n_columns, values=dense)
-        arrays = {name: tensors.get(name) for name in _TENSORS}
-        for name, dtype in _TENSORS.items():
-            array = arrays[name]
-            if array is None or array.dtype != dtype or array.ndim != 1:
-                raise ModelFileError(f"has a table without {name!r} of {dtype}")
-        found = cls(n_rows, n_columns, **arrays, checked=False)  # type: ignore[arg-type]
-        if len(found.indptr) != n_rows + 1 or len(found.values) != len(found.indices):
-            raise ModelFileError(f"has a table of {len(found.indptr) - 1} rows, expected {n_rows}")
-        return found
+        dense = set(tensors) == {"values"} and tensors["values"].ndim == 2
+        sizes = {"rows": n_rows, "columns": n_columns, "ends": n_rows + 1}
+        check_tensors(tensors, _DENSE if dense else _SPARSE, sizes, prefix="table.")
+        return cls(n_rows, n_columns, **tensors, checked=dense)
 
 
 def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int32]:
@@ -332,7 +316,8 @@ def _table_of(name: str, matrix: Any) -> FeatureTable:
         csr.sum_duplicates()
     if not np.isfinite(csr.data).all():
         raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
-    if _is_identity(csr):
+    ids = np.arange(n_rows) if n_rows == n_columns == csr.nnz > 0 else None
+    if ids is not None and (csr.indices == ids).all() and (np.diff(csr.indptr) == 1).all() and (csr.data == 1).all():
         return FeatureTable.eye(n_rows)
     # The caller may change arrays of the matrix; the core relies on these.
     return FeatureTable.sparse(np.array(csr.indptr, np.int64), np.array(csr.indices, np.int32), csr.data, n_columns)
@@ -361,26 +346,11 @@ def _check_arrays(name: str, m: Any) -> None:
         if len(indptr) != outer + 1 or len(indices) != len(m.data):
             raise ValueError(f"{name}: a damaged {form.upper()} matrix (array lengths do not fit its shape).")
         if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
-            raise ValueError(
-                f"{name}: a damaged {form.upper()} matrix (indptr must rise from 0 to the number of non-zeros)."
-            )
+            raise ValueError(f"{name}: a damaged {form.upper()} matrix (indptr must rise from 0 to {len(indices)}).")
         _check_range(name, "row" if form == "csc" else "column", indices, inner)
 
 
 def _check_range(name: str, what: str, indices: npt.NDArray[Any], size: int) -> None:
-    if len(indices) and (indices.min() < 0 or indices.max() >= size):
-        raise ValueError(
-            f"{name}: {what} indices must be from 0 to {size - 1}, but they go from {indices.min()} to {indices.max()}."
-        )
-
-
-def _is_identity(m: sp.csr_matrix) -> bool:
-    n = m.shape[0]
-    return bool(
-        n == m.shape[1]
-        and m.nnz == n
-        and n > 0
-        and (m.indices == np.arange(n)).all()
-        and (np.diff(m.indptr) == 1).all()
-        and (m.data == 1).all()
-    )
+    low, high = (indices.min(), indices.max()) if len(indices) else (0, -1)
+    if low < 0 or high >= size:
+        raise ValueError(f"{name}: {what} indices must be from 0 to {size - 1}, but they go from {low} to {high}.")

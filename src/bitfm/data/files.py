@@ -10,28 +10,15 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from bitfm.errors import DataFileError
-
-__all__ = [
-    "STANDARD_INPUT",
-    "RawFile",
-    "as_utf8",
-    "first_line",
-    "is_parquet",
-    "not_parquet",
-    "open_raw",
-    "read_content",
-]
 
 STANDARD_INPUT = "-"
 
 
-@dataclass(frozen=True)
-class RawFile:
+class RawFile(NamedTuple):
     """An open file, and the share of it that has been read."""
 
     stream: IO[bytes]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.feature_table import MOST_ROWS, FeatureTable, check_rows
+from bitfm.validation import check_integer
 
 __all__ = ["history", "raters"]
 
@@ -17,28 +18,18 @@ _Rows: TypeAlias = npt.NDArray[np.int32]
 def history(
     users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None = None, n_items: int | None = None
 ) -> FeatureTable:
-    """Return the items each user has rated, a users × items table.
+    """Return the items each user has rated, a users × items table of float32.
 
-    A row is scaled by 1/√n for its n distinct items, so that its squares sum to 1 however many there are. Give the
-    *training* interactions only: with those of the test part, the table would tell what is to be predicted.
+    A row is scaled by 1/√n for its n distinct items, so that its squares sum to 1 however many there are; a user
+    without interactions has an empty row. Give the *training* interactions only: with those of the test part, the
+    table would reveal what is to be predicted.
 
     Parameters
     ----------
     users, items : array of int
-        The user and the item of each training interaction, counted from 0. A pair that is given twice counts once.
+        The user and the item of each training interaction, counted from 0. A repeated pair counts once.
     n_users, n_items : int, optional
-        Number of rows and columns, needed where the last ones may have no training interaction. By default the
-        largest number given and 1.
-
-    Returns
-    -------
-    FeatureTable of float32
-        A user without interactions has an empty row.
-
-    Raises
-    ------
-    ValueError
-        If users and items differ in length, or are not whole numbers from 0 up and below ``n_users``, ``n_items``.
+        Number of rows and columns, needed where the last ones may have no training interaction.
 
     See Also
     --------
@@ -62,21 +53,14 @@ def history(
     ... )
     Blocks(4 interactions, 8 features: user(2 rows: history 3, id 2), item(3 rows: id 3))
     """
-    user_rows, item_rows, n_users, n_items = _checked("history", users, items, n_users, n_items)
-    return FeatureTable.unit_rows(user_rows, item_rows, (n_users, n_items))
+    user_rows, item_rows, shape = _checked("history", users, items, n_users, n_items)
+    return FeatureTable.unit_rows(user_rows, item_rows, shape)
 
 
 def raters(
     users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None = None, n_items: int | None = None
 ) -> FeatureTable:
-    """Return the users who have rated each item, an items × users table.
-
-    The counterpart of `history`, with the same parameters and scaled alike. Give the *training* interactions only.
-
-    Returns
-    -------
-    FeatureTable of float32
-        An item that nobody has rated has an empty row.
+    """Return the users who have rated each item, an items × users table: `history` for items, scaled alike.
 
     Examples
     --------
@@ -85,26 +69,25 @@ def raters(
            [0. , 1. , 0. , 0. ],
            [0. , 0. , 0. , 0. ]], dtype=float32)
     """
-    user_rows, item_rows, n_users, n_items = _checked("raters", users, items, n_users, n_items)
-    return FeatureTable.unit_rows(item_rows, user_rows, (n_items, n_users))
+    user_rows, item_rows, shape = _checked("raters", users, items, n_users, n_items)
+    return FeatureTable.unit_rows(item_rows, user_rows, shape[::-1])
 
 
 def _checked(
     caller: str, users: npt.ArrayLike, items: npt.ArrayLike, n_users: int | None, n_items: int | None
-) -> tuple[_Rows, _Rows, int, int]:
+) -> tuple[_Rows, _Rows, tuple[int, int]]:
     user_rows, user_count = _side(caller, "users", users, n_users)
     item_rows, item_count = _side(caller, "items", items, n_items)
     if len(user_rows) != len(item_rows):
         raise ValueError(
             f"{caller}: got {len(user_rows)} users and {len(item_rows)} items; give one of each per interaction."
         )
-    return user_rows, item_rows, user_count, item_count
+    return user_rows, item_rows, (user_count, item_count)
 
 
 def _side(caller: str, name: str, rows: npt.ArrayLike, size: int | None) -> tuple[_Rows, int]:
     if size is None:
-        numbers = check_rows(f"{caller}: {name}", rows, MOST_ROWS)
-        return numbers, int(numbers.max(initial=-1)) + 1
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 0 <= size <= MOST_ROWS:
-        raise ValueError(f"{caller}: n_{name} must be a whole number from 0 to {MOST_ROWS}, got {size!r}.")
-    return check_rows(f"{caller}: {name}, of n_{name}={size},", rows, int(size)), int(size)
+        indices = check_rows(f"{caller}: {name}", rows, MOST_ROWS)
+        return indices, int(indices.max(initial=-1)) + 1
+    size = check_integer(f"{caller}: n_{name}", size, 0, MOST_ROWS)
+    return check_rows(f"{caller}: {name}, of n_{name}={size},", rows, size), size

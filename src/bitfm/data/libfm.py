@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import operator
 import os
-import zlib
-from collections.abc import Iterator
-from typing import BinaryIO, Literal, cast
+from pathlib import Path
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +13,9 @@ from scipy import sparse
 
 from bitfm import _core
 from bitfm.atomic import atomic_write
+from bitfm.data.files import open_raw
 from bitfm.errors import DataFileError
+from bitfm.validation import check_integer
 
 __all__ = ["read_libfm", "write_libfm"]
 
@@ -36,26 +36,24 @@ def read_libfm(
 ) -> tuple[sparse.csr_matrix[np.float64 | np.float32], NDArray[np.float64]]:
     r"""Read a file in the text format of libFM and libSVM.
 
-    A line is a row, ``target index:value index:value ...``. Indices may come in any order, but each only
-    once; ``#`` starts a comment, and a ``qid:7`` behind the target is ignored. A file compressed with gzip is
-    recognised by its first bytes, whatever its name.
+    A line is a row, ``target index:value index:value ...``, with each index only once, in any order. ``#`` starts a
+    comment, and a ``qid:7`` behind the target is ignored. A file compressed with gzip is recognised by its first bytes.
 
     Parameters
     ----------
     path
         The file to read.
     n_features
-        The number of columns of the result; by default as many as the file needs.
+        The number of columns of the matrix; by default as many as the file needs.
     zero_based
-        True if indices start at 0 (libFM), False if they start at 1 (libSVM). ``"auto"`` takes them to start
-        at 1 if no index 0 occurs.
+        True if indices start at 0 (libFM), False if they start at 1 (libSVM), ``"auto"`` for 1 if no index 0 occurs.
     dtype
         The type of the matrix's values.
 
     Returns
     -------
     X : scipy.sparse.csr_matrix of shape (n_rows, n_features)
-        The features, with sorted indices.
+        With sorted indices.
     y : numpy.ndarray of shape (n_rows,)
         The targets.
 
@@ -67,7 +65,6 @@ def read_libfm(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from bitfm.data.libfm import read_libfm
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "ratings.libfm")
     ...     _ = path.write_text("5 0:1 3:1  # the first user likes the second item\n2.5 1:1 2:1 4:0.5\n")
@@ -82,8 +79,8 @@ def read_libfm(
         raise ValueError(f"zero_based is {zero_based!r}; expected True, False or 'auto'")
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype is {dtype!r}; expected 'float64' or 'float32'")
-    if n_features is not None and not 0 <= operator.index(n_features) <= _MAX_FEATURES:
-        raise ValueError(f"n_features is {n_features}; expected a number from 0 to {_MAX_FEATURES}")
+    if n_features is not None:
+        n_features = check_integer("n_features", n_features, 0, _MAX_FEATURES)
 
     try:
         y, indptr, indices, values = _parse(path, first_index=0 if zero_based else 1)
@@ -119,17 +116,16 @@ def write_libfm(
 ) -> None:
     """Write a matrix and its targets in the text format of libFM and libSVM.
 
-    Every number is written such that `read_libfm` returns the same double. The file appears only once it is
-    complete; until then a file of the same name stays as it is.
+    `read_libfm` returns the same doubles. The file appears only once it is complete; until then a file of the same
+    name stays as it is.
 
     Parameters
     ----------
     path
         The file to write, compressed with gzip if its name ends in ``.gz``.
     X
-        The features, a sparse matrix or a dense two-dimensional array, all finite. What a sparse matrix
-        stores is written, zeros too. The format does not hold the number of columns: pass it to `read_libfm`
-        where it matters.
+        The features, a sparse matrix or a dense array, all finite. All that a sparse matrix stores is written, zeros
+        as well. The format does not hold the number of columns: pass it to `read_libfm` where it matters.
     y
         The targets, one finite number per row.
     zero_based
@@ -138,7 +134,6 @@ def write_libfm(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from bitfm.data.libfm import write_libfm
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "ratings.libfm")
     ...     write_libfm(path, [[1, 0, 0.5], [0, 1, 0]], [5, 2.5])
@@ -151,7 +146,7 @@ def write_libfm(
     rows = _to_csr(X)
     targets = np.ascontiguousarray(y, dtype=np.float64)
     if targets.shape != (rows.shape[0],):
-        raise ValueError(f"y has shape {targets.shape} but X has {rows.shape[0]} rows; expected one target a row")
+        raise ValueError(f"y has shape {targets.shape} but X has {rows.shape[0]} rows; expected one target per row")
     for name, numbers in (("y", targets), ("X", rows.data)):
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name} holds NaN or infinity, which the format cannot; remove or replace them")
@@ -177,23 +172,12 @@ def write_libfm(
 
 
 def _parse(path: StrPath, first_index: int) -> _Csr:
-    with open(path, "rb") as file:
-        zipped = file.peek(2)[:2] == b"\x1f\x8b"
-        parser = _core.LibfmParser(first_index, n_bytes=0 if zipped else os.fstat(file.fileno()).st_size)
-        for chunk in _unzip(path, file) if zipped else iter(lambda: file.read(_READ_BYTES), b""):
+    with open_raw(Path(path)) as file:
+        zipped = isinstance(file.stream, gzip.GzipFile)
+        parser = _core.LibfmParser(first_index, n_bytes=0 if zipped else os.path.getsize(path))
+        while chunk := file.stream.read(_READ_BYTES):
             parser.feed(chunk)
         return parser.finish()
-
-
-def _unzip(path: StrPath, file: BinaryIO) -> Iterator[bytes]:
-    try:
-        with gzip.GzipFile(fileobj=file) as unzipped:
-            while chunk := unzipped.read(_READ_BYTES):
-                yield chunk
-    except EOFError:
-        raise DataFileError(f"{os.fspath(path)}: the gzip data ends too early; get the whole file") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataFileError(f"{os.fspath(path)}: the gzip data is damaged ({error}); get the file again") from None
 
 
 def _to_float32(path: StrPath, values: NDArray[np.float64]) -> NDArray[np.float32]:

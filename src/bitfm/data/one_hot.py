@@ -1,13 +1,38 @@
-"""Plain matrices that are nothing but one-hot fields."""
+"""One-hot and many-hot tables, and plain matrices that are nothing but one-hot fields."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["split_one_hot"]
+__all__ = ["many_hot", "one_hot", "split_one_hot"]
+
+
+def one_hot(values: npt.ArrayLike) -> FeatureTable:
+    """Return one 1 per row, in the column of its value; columns are the distinct values, sorted."""
+    distinct, column = np.unique(np.asarray(values), return_inverse=True)
+    return FeatureTable.one_hot(column, len(distinct))
+
+
+def many_hot(lists: Iterable[Iterable[Any]], min_rows: int = 1) -> FeatureTable:
+    """Return one row of unit length per list, with the list's distinct values on.
+
+    Columns are the distinct values, sorted, that occur in at least ``min_rows`` of the lists.
+    """
+    rows = [set(values) for values in lists]
+    counts = Counter(value for values in rows for value in values)
+    column = {value: j for j, value in enumerate(sorted(v for v, n in counts.items() if n >= min_rows))}
+    on = [(i, column[value]) for i, values in enumerate(rows) for value in values if value in column]
+    pairs = np.array(on, np.int64).reshape(-1, 2)
+    return FeatureTable.unit_rows(pairs[:, 0], pairs[:, 1], (len(rows), len(column)))
 
 
 def split_one_hot(X: Blocks) -> Blocks:
@@ -15,13 +40,9 @@ def split_one_hot(X: Blocks) -> Blocks:
 
     Kept as bare ids it trains many times faster, and the model is the same.
     """
-    if len(X.blocks) != 1:
-        return X
     block = next(iter(X.blocks.values()))
-    if len(block.tables) != 1:
-        return X
     table = next(iter(block.tables.values()))
-    if table.identity or table.n_rows != len(block):
+    if len(X.blocks) != 1 or len(block.tables) != 1 or table.identity or table.n_rows != len(block):
         return X
     indptr, indices, values = table.arrays()
     per_row = len(indices) // max(table.n_rows, 1)
@@ -34,7 +55,7 @@ def split_one_hot(X: Blocks) -> Blocks:
     edges = [0, *(int(s) for s in starts[1:]), table.n_columns]
     return Blocks(
         **{
-            f"field{j}": Block(ids[block.rows, j] - edges[j], {"id": FeatureTable.eye(edges[j + 1] - edges[j])})
-            for j in range(per_row)
+            f"field{j}": Block(ids[block.rows, j] - begin, {"id": FeatureTable.eye(end - begin)})
+            for j, (begin, end) in enumerate(pairwise(edges))
         }
     )

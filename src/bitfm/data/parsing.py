@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from bitfm.data.casting import as_words
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["is_date", "number_text", "parse_number", "parse_numbers", "parse_time", "parse_times", "plain_numbers"]
 
@@ -31,17 +30,7 @@ def parse_numbers(values: pl.Series) -> pl.Series:
     """Return the finite numbers that values are, or that strings stand for.
 
     Strings are plain numbers such as ``4.99`` and ``5e-1``, or written for people: ``$4.99``, ``1,299`` and ``12 %``.
-    Blanks around them do not matter. Truth values are 1 and 0.
-
-    Parameters
-    ----------
-    values : polars.Series
-        Of any type.
-
-    Returns
-    -------
-    polars.Series of Float64
-        Null where a value is missing, infinite or no number.
+    Blanks around them do not matter. Booleans are 1 and 0. A value that is missing, infinite or not a number is null.
 
     Examples
     --------
@@ -49,8 +38,6 @@ def parse_numbers(values: pl.Series) -> pl.Series:
     >>> parse_numbers(pl.Series(["4.99", "$4.99", "1,299", "1_000", "2018-07-13", None])).to_list()
     [4.99, 4.99, 1299.0, None, None, None]
     """
-    import polars as pl
-
     if values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null):
         return _finite(values.cast(pl.Float64))
     if values.dtype.is_temporal() or values.dtype.is_nested():
@@ -68,34 +55,15 @@ def parse_numbers(values: pl.Series) -> pl.Series:
 
 
 def plain_numbers(text: pl.Series) -> pl.Series:
-    """Return the finite numbers of strings that are nothing but a number, null where one is anything else.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> plain_numbers(pl.Series(["-1.5", "5e3", "$5", "inf"])).to_list()
-    [-1.5, 5000.0, None, None]
-    """
-    import polars as pl
-
+    """Return the finite numbers of strings that are nothing but a number, null where one is anything else."""
     return _finite(text.cast(pl.Float64, strict=False))
 
 
 def parse_times(values: pl.Series) -> pl.Series:
     """Return times in whole seconds since 1970, UTC.
 
-    Numbers, and strings of plain numbers, are such seconds. Other strings are dates as ISO 8601 writes them, with or
-    without a time and a zone, or week dates. What has no zone is in UTC. A price is no time.
-
-    Parameters
-    ----------
-    values : polars.Series
-        Of any type.
-
-    Returns
-    -------
-    polars.Series of Int64
-        Null where a value is missing or no time.
+    Numbers, and strings of plain numbers, are such seconds. Other strings are dates as in ISO 8601, with or without a
+    time and a zone, or week dates. Without a zone they are in UTC. A value that is missing or not a time is null.
 
     Examples
     --------
@@ -103,8 +71,6 @@ def parse_times(values: pl.Series) -> pl.Series:
     >>> parse_times(pl.Series(["1970-01-02", "1970-01-01T02:00:05+02:00", "1970-W01-4", "7.5", "$4.99"])).to_list()
     [86400, 5, 0, 7, None]
     """
-    import polars as pl
-
     if values.dtype in (pl.Date, pl.Datetime):
         return values.dt.epoch("s").cast(pl.Int64)
     if values.dtype.is_numeric():
@@ -123,43 +89,24 @@ def parse_times(values: pl.Series) -> pl.Series:
 
 
 def is_date(text: pl.Series) -> pl.Series:
-    """Tell which strings are dates rather than numbers.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> is_date(pl.Series(["2018-07-13 20:15", "20180713", "Friday"])).to_list()
-    [True, False, False]
-    """
+    """Tell which strings are dates rather than numbers."""
     return parse_times(text).is_not_null() & plain_numbers(as_words(text)).is_null()
 
 
 def parse_number(value: Any) -> float | None:
-    """Return what `parse_numbers` makes of a value, without the cost of a series for a plain number.
-
-    Examples
-    --------
-    >>> parse_number("4.99"), parse_number("$4.99"), parse_number("none")
-    (4.99, 4.99, None)
-    """
+    """Return what `parse_numbers` makes of a value, without the cost of a series for a plain number."""
     if isinstance(value, int | float) or (isinstance(value, str) and _PLAIN_VALUE.fullmatch(value)):
         try:
             number = float(value)
         except OverflowError:
             return None
         return number if math.isfinite(number) else None
-    found: float | None = parse_numbers(_series(value))[0]
-    return found
+    parsed: float | None = parse_numbers(_series(value))[0]
+    return parsed
 
 
 def parse_time(value: Any) -> int | None:
-    """Return what `parse_times` makes of a value, without the cost of a series for the usual forms.
-
-    Examples
-    --------
-    >>> parse_time(5.5), parse_time("1970-01-01 00:01:00"), parse_time("$4.99")
-    (5, 60, None)
-    """
+    """Return what `parse_times` makes of a value, without the cost of a series for the usual forms."""
     if isinstance(value, str) and _DATE_VALUE.fullmatch(value):
         try:
             return int(datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp())
@@ -170,25 +117,17 @@ def parse_time(value: Any) -> int | None:
     ):
         number = parse_number(value)
         return math.floor(number) if number is not None and abs(number) <= _LATEST else None
-    found: int | None = parse_times(_series(value))[0]
-    return found
+    parsed: int | None = parse_times(_series(value))[0]
+    return parsed
 
 
 def number_text(number: float) -> str:
-    """Return a number as people write it: no fraction where there is none, else up to six digits.
-
-    Examples
-    --------
-    >>> number_text(25.0), number_text(1 / 3)
-    ('25', '0.333333')
-    """
+    """Return a number as people write it: no fraction where there is none, else up to six digits."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
 
 
 def _dates(text: pl.Series) -> pl.Series:
     """Return the seconds since 1970 of strings as in ISO 8601."""
-    import polars as pl
-
     groups = text.str.extract_groups(_DATE).struct
     day = groups.field("1").str.to_date("%Y-%m-%d", strict=False)
     if day.null_count() > text.null_count():
@@ -211,10 +150,7 @@ def _dates(text: pl.Series) -> pl.Series:
 
 
 def _whole_seconds(numbers: pl.Series) -> pl.Series:
-    import polars as pl
-
-    near = numbers.set(numbers.abs() > _LATEST, None)
-    return near.floor().cast(pl.Int64)
+    return numbers.set(numbers.abs() > _LATEST, None).floor().cast(pl.Int64)
 
 
 def _finite(numbers: pl.Series) -> pl.Series:
@@ -223,20 +159,14 @@ def _finite(numbers: pl.Series) -> pl.Series:
 
 
 def _looked_up(text: pl.Series, known: pl.Series, parsed: pl.Series) -> pl.Series:
-    """Return what distinct strings were parsed as, for each of the strings."""
-    import polars as pl
-
+    """Return for each string what its distinct one was parsed as."""
     table = pl.DataFrame({"text": known, "parsed": parsed})
     return pl.DataFrame({"text": text}).join(table, on="text", how="left", maintain_order="left")["parsed"]
 
 
 def _none(values: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
-    import polars as pl
-
     return pl.Series(values.name, [None], dtype=dtype).new_from_index(0, len(values))
 
 
 def _series(value: Any) -> pl.Series:
-    import polars as pl
-
     return pl.Series([value], dtype=pl.String if isinstance(value, str) else None, strict=False)

@@ -18,17 +18,10 @@ _WORD = re.compile(r"\b\w\w+\b")
 
 
 class WordWeights:
-    """Words with a weight each: a text's row is how often it has each word × its weight, at unit length.
+    """Distinct words with one weight each: a text's row is how often it has each word × its weight, at unit length.
 
     Words are runs of two or more letters, digits and underscores, in lower case. The rows are those of scikit-learn's
     ``TfidfVectorizer`` with the same words and weights, to the last bit.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Distinct, one or more.
-    idf : array of float64
-        The weight of each.
 
     Examples
     --------
@@ -38,25 +31,24 @@ class WordWeights:
     """
 
     def __init__(self, words: Sequence[str], idf: npt.NDArray[np.float64]) -> None:
-        self.words = words
-        self.idf = idf
+        self.words, self.idf = words, idf
 
     @cached_property
     def _column(self) -> dict[str, int]:
         return {word: column for column, word in enumerate(self.words)}
 
     def transform(self, texts: Iterable[str | None]) -> FeatureTable:
-        """Return a row per text, float32; empty where it is None or has none of the words."""
+        """Return one row per text, float32; empty where it is None or has none of the words."""
         column = self._column
         columns, counts, ends = array("l"), array("f"), array("l", [0])
         for text in texts:
-            found: dict[int, int] = {}
+            times: dict[int, int] = {}
             for word in _WORD.findall(text.lower()) if text else ():
                 if word in column:
-                    place = column[word]
-                    found[place] = found.get(place, 0) + 1
-            columns.extend(found)
-            counts.extend(found.values())
+                    index = column[word]
+                    times[index] = times.get(index, 0) + 1
+            columns.extend(times)
+            counts.extend(times.values())
             ends.append(len(columns))
         indptr, indices = np.array(ends, np.int64), np.array(columns, np.int32)
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

@@ -1,32 +1,107 @@
-"""Distinct strings, each with a number."""
+"""Distinct strings, each with an index."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data._packed import PackedStrings
 from bitfm.errors import ModelFileError
-
-if TYPE_CHECKING:
-    import polars as pl
+from bitfm.persist import Tensor, check_tensors
 
 __all__ = ["Vocabulary"]
 
+_TENSORS = {"bytes": Tensor("uint8", "bytes"), "offsets": Tensor("int64", "offsets"), "sorted": Tensor("int64")}
 _FEW = 16  # so many lookups take less time than to set up a join
-_ENTRIES_A_LOOKUP = 50  # a join looks at every entry; a lookup takes as long as so many of them
+_ENTRIES_PER_LOOKUP = 50  # a join looks at every entry; a lookup takes as long as so many of them
+_AT_ONCE = 1 << 20  # strings that are Python objects, or one joined string, at the same time
+
+
+@dataclass(frozen=True)
+class PackedStrings:
+    """Strings without a Python object each: string ``i`` is ``data[offsets[i]:offsets[i + 1]]``."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def of(cls, strings: pl.Series) -> PackedStrings:
+        """Pack a String series without nulls."""
+        offsets = np.zeros(len(strings) + 1, np.int64)
+        np.cumsum(strings.str.len_bytes().to_numpy(), out=offsets[1:])
+        data = np.empty(offsets[-1], np.uint8)
+        for begin in range(0, len(strings), _AT_ONCE):
+            part = strings[begin : begin + _AT_ONCE]
+            joined = part.str.join("").item().encode()
+            data[offsets[begin] : offsets[begin + len(part)]] = np.frombuffer(joined, np.uint8)
+        return cls(data, offsets)
+
+    def encoded(self, index: int) -> bytes:
+        """Return the bytes of one string."""
+        return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+    def text(self, index: int) -> str:
+        """Return one string; bytes that are not UTF-8, as a damaged file may hold, are replaced."""
+        return self.encoded(index).decode(errors="replace")
+
+    def search(self, encoded: bytes) -> int:
+        """Return the index of a string, or -1 if it is not there; the strings must be sorted."""
+        data, offsets = self.data.data, self.offsets.data  # elements of memory views cost less than NumPy's
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if bytes(data[offsets[middle] : offsets[middle + 1]]) < encoded:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self.encoded(low) == encoded else -1
+
+    def part(self, begin: int, end: int) -> PackedStrings:
+        """Return a range of the strings; the bytes are shared."""
+        first, last = self.offsets[begin], self.offsets[end]
+        offsets = self.offsets[begin : end + 1]
+        return PackedStrings(self.data[first:last], offsets - first if first else offsets)
+
+    def followed_by(self, others: PackedStrings) -> PackedStrings:
+        """Return these strings and then the others."""
+        if not len(others):
+            return self
+        return PackedStrings(
+            np.concatenate([self.data, others.data]),
+            np.concatenate([self.offsets, others.offsets[1:] + self.offsets[-1]]),
+        )
+
+    def series(self) -> pl.Series:
+        """Return the strings as a Polars series."""
+        # Python's strings go as soon as their part is made: there are never many at a time.
+        parts = [
+            pl.Series(list(self.part(begin, min(begin + _AT_ONCE, len(self))).strings()), dtype=pl.String)
+            for begin in range(0, len(self), _AT_ONCE)
+        ]
+        return pl.concat(parts).rechunk() if parts else pl.Series([], dtype=pl.String)
+
+    def strings(self) -> Iterator[str]:
+        """Yield the strings."""
+        raw = self.data.tobytes()
+        for begin, end in pairwise(self.offsets.tolist()):
+            yield raw[begin:end].decode(errors="replace")
 
 
 class Vocabulary:
-    """Distinct strings, numbered 0, 1, ...: the ids of users or items, or the categories of a column.
+    """Distinct strings with indices 0, 1, ...: the ids of users or items, or the categories of a column.
 
-    The strings are packed in two arrays, the way a model file holds them. Those of the first call are sorted, so a
-    lookup is a binary search in the file and opening it builds nothing. Strings that were added later follow them, so
-    numbers never change. Make one with `of`.
+    The strings are packed in two arrays, as in a model file. Those of the first call are sorted, so a lookup is a
+    binary search in the file and opening it builds nothing. Strings that are added later follow them, so indices never
+    change. Make one with `of`.
 
     Examples
     --------
@@ -47,84 +122,67 @@ class Vocabulary:
 
     @classmethod
     def of(cls, values: pl.Series) -> Vocabulary:
-        """Return the distinct strings of a String series, sorted by their UTF-8 bytes; nulls are left out.
-
-        Raises
-        ------
-        TypeError
-            If the series holds anything but strings.
-        """
+        """Return the distinct strings of a String series, sorted by their UTF-8 bytes; nulls are left out."""
         strings = _strings(values).drop_nulls().unique().sort()
-        vocabulary = cls(PackedStrings.of(strings), _nothing())
+        vocabulary = cls(PackedStrings.of(strings), PackedStrings(np.zeros(0, np.uint8), np.zeros(1, np.int64)))
         vocabulary._series = strings
         return vocabulary
 
     def __len__(self) -> int:
         return len(self._ordered) + len(self._added)
 
-    def __getitem__(self, number: int) -> str:
-        if not 0 <= number < len(self):
-            raise IndexError(f"Vocabulary: there is no string {number}; there are {len(self)}, counted from 0.")
-        if number < len(self._ordered):
-            return self._ordered.text(number)
-        return self._added.text(number - len(self._ordered))
+    def __getitem__(self, index: int) -> str:
+        if not 0 <= index < len(self):
+            raise IndexError(f"Vocabulary: there is no string {index}; there are {len(self)}, counted from 0.")
+        n = len(self._ordered)
+        return self._ordered.text(index) if index < n else self._added.text(index - n)
 
     def __contains__(self, text: str) -> bool:
         return self.find(text) >= 0
 
     def find(self, text: str) -> int:
-        """Return the number of a string, or -1 if it is not there."""
+        """Return the index of a string, or -1 if it is not there."""
         try:
-            wanted = text.encode()
+            index = self._ordered.search(text.encode())
         except UnicodeEncodeError:  # a lone surrogate, which no table holds
             return -1
-        number = self._ordered.search(wanted)
-        return number if number >= 0 else self._added_numbers.get(text, -1)
+        return index if index >= 0 else self._added_indices.get(text, -1)
 
     def numbers(self, values: pl.Series) -> NDArray[np.int32]:
-        """Return the number of each string of a String series, -1 where it is null or unknown.
-
-        Raises
-        ------
-        TypeError
-            If the series holds anything but strings.
-        """
+        """Return the index of each string of a String series, -1 where it is null or unknown."""
         strings = _strings(values)
-        if len(strings) <= max(_FEW, len(self) // _ENTRIES_A_LOOKUP):
-            found = (-1 if text is None else self.find(text) for text in strings)
-            return np.fromiter(found, np.int32, len(strings))
+        if len(strings) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
+            indices = (-1 if text is None else self.find(text) for text in strings)
+            return np.fromiter(indices, np.int32, len(strings))
         return self._joined(strings)
 
-    def take(self, numbers: Any) -> pl.Series:
-        """Return the strings of some numbers as a String series, null for -1.
+    def texts(self, indices: Sequence[int]) -> list[str | None]:
+        """Return the strings of a few indices, None for a negative one; an index must not be too large."""
+        n, data, offsets = len(self._ordered), self._ordered.data.data, self._ordered.offsets.data
+        return [
+            (bytes(data[offsets[i] : offsets[i + 1]]).decode(errors="replace") if i < n else self._added.text(i - n))
+            if i >= 0
+            else None
+            for i in indices
+        ]
 
-        Raises
-        ------
-        IndexError
-            If a number is below -1 or too large.
-        """
-        import polars as pl
-
-        wanted = np.asarray(numbers, np.int64)
-        if wanted.size and not (wanted.min() >= -1 and wanted.max() < len(self)):
+    def take(self, indices: Any) -> pl.Series:
+        """Return the strings of some indices as a String series, null for -1."""
+        taken = np.asarray(indices, np.int64)
+        if taken.size and not (taken.min() >= -1 and taken.max() < len(self)):
             raise IndexError(
-                f"Vocabulary: asked for the strings {wanted.min()} to {wanted.max()}; there are {len(self)}, "
+                f"Vocabulary: asked for the strings {taken.min()} to {taken.max()}; there are {len(self)}, "
                 "counted from 0, and -1 stands for none."
             )
-        if len(wanted) <= max(_FEW, len(self) // _ENTRIES_A_LOOKUP):
-            return pl.Series([None if number < 0 else self[number] for number in wanted.tolist()], dtype=pl.String)
-        places = pl.Series(wanted)
-        return self._series.gather(places.set(places < 0, None)).alias("")
+        if len(taken) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
+            return pl.Series(self.texts(taken.tolist()), dtype=pl.String)
+        series = pl.Series(taken)
+        return self._series.gather(series.set(series < 0, None)).alias("")
 
     def extended(self, values: pl.Series) -> Vocabulary:
         """Return a vocabulary with the unknown strings of a String series after these, as they first appear.
 
-        The old numbers stay, and the sorted strings are shared, not copied.
-
-        Raises
-        ------
-        TypeError
-            If the series holds anything but strings.
+        The old indices stay, and the sorted strings are shared, not copied.
         """
         strings = _strings(values).drop_nulls().unique(maintain_order=True)
         unknown = strings.filter(self.numbers(strings) < 0)
@@ -133,39 +191,22 @@ class Vocabulary:
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps.
 
-        Returns
-        -------
-        dict
-            ``bytes`` (uint8) and ``offsets`` (int64), as `bitfm.persist.pack_strings` makes them, and ``sorted``
-            (int64, a single number): how many of the first strings are sorted.
+        ``bytes`` and ``offsets`` are those of `bitfm.persist.pack_strings`; ``sorted`` is how many of the first
+        strings are sorted.
         """
         packed = self._ordered.followed_by(self._added)
-        return {
-            "bytes": packed.data,
-            "offsets": packed.offsets,
-            "sorted": np.array(len(self._ordered), np.int64),
-        }
+        return {"bytes": packed.data, "offsets": packed.offsets, "sorted": np.array(len(self._ordered), np.int64)}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]]) -> Vocabulary:
-        """Take the arrays of `tensors` as a vocabulary, without a copy.
-
-        Raises
-        ------
-        ModelFileError
-            If the arrays are anything else, as in a damaged file.
-        """
-        if set(tensors) != {"bytes", "offsets", "sorted"}:
-            raise _damage(f"it consists of {sorted(map(str, tensors))}, expected bytes, offsets and sorted")
-        data, offsets, ordered = tensors["bytes"], tensors["offsets"], tensors["sorted"]
-        if data.dtype != np.uint8 or data.ndim != 1:
-            raise _damage(f"its bytes are {data.ndim}-dimensional {data.dtype}, expected 1-dimensional uint8")
-        if offsets.dtype != np.int64 or offsets.ndim != 1 or not 0 < offsets.size < 2**31:
-            raise _damage(f"its offsets are {offsets.dtype} of shape {offsets.shape}, expected a list of int64")
-        if offsets[0] != 0 or offsets[-1] != data.size or np.any(offsets[:-1] > offsets[1:]):
-            raise _damage(f"its offsets do not rise from 0 to {data.size}")
-        if ordered.dtype != np.int64 or ordered.shape != () or not 0 <= ordered < offsets.size:
-            raise _damage(f"it does not say how many of its {offsets.size - 1} strings are sorted")
+        """Take the arrays of `tensors` as a vocabulary, without a copy; anything else is a `ModelFileError`."""
+        check_tensors(tensors, _TENSORS, prefix="vocabulary.")
+        data, offsets, ordered = (tensors[name] for name in _TENSORS)
+        n = offsets.size - 1
+        if not 0 <= n < 2**31 - 1 or offsets[0] != 0 or offsets[-1] != data.size or np.any(offsets[:-1] > offsets[1:]):
+            raise ModelFileError(f"has a vocabulary whose offsets do not rise from 0 to {data.size}")
+        if not 0 <= ordered <= n:
+            raise ModelFileError(f"has a vocabulary that does not say how many of its {n} strings are sorted")
         packed = PackedStrings(data, offsets)
         return cls(packed.part(0, int(ordered)), packed.part(int(ordered), len(packed)))
 
@@ -174,32 +215,19 @@ class Vocabulary:
         return self._ordered.followed_by(self._added).series()
 
     @cached_property
-    def _added_numbers(self) -> dict[str, int]:
-        return {text: number for number, text in enumerate(self._added.strings(), len(self._ordered))}
+    def _added_indices(self) -> dict[str, int]:
+        return {text: index for index, text in enumerate(self._added.strings(), len(self._ordered))}
 
     def _joined(self, strings: pl.Series) -> NDArray[np.int32]:
-        import polars as pl
-
-        entries = pl.DataFrame({"text": self._series, "number": np.arange(len(self), dtype=np.int32)})
-        asked = pl.DataFrame({"text": strings})
-        found = asked.join(entries, on="text", how="left", maintain_order="left")
-        if len(found) != len(asked):  # a damaged file may hold a string twice
-            once = entries.unique("text", keep="first")
-            found = asked.join(once, on="text", how="left", maintain_order="left")
-        return found["number"].fill_null(-1).to_numpy().astype(np.int32, copy=False)
-
-
-def _nothing() -> PackedStrings:
-    return PackedStrings(np.zeros(0, np.uint8), np.zeros(1, np.int64))
+        entries = pl.DataFrame({"text": self._series, "index": np.arange(len(self), dtype=np.int32)})
+        texts = pl.DataFrame({"text": strings})
+        joined = texts.join(entries, on="text", how="left", maintain_order="left")
+        if len(joined) != len(texts):  # a damaged file may hold a string twice
+            joined = texts.join(entries.unique("text", keep="first"), on="text", how="left", maintain_order="left")
+        return joined["index"].fill_null(-1).to_numpy().astype(np.int32, copy=False)
 
 
 def _strings(values: pl.Series) -> pl.Series:
-    import polars as pl
-
     if values.dtype != pl.String:
         raise TypeError(f"Vocabulary: expected a series of strings, got {values.dtype}; cast it with as_text.")
     return values
-
-
-def _damage(what: str) -> ModelFileError:
-    return ModelFileError(f"A vocabulary of the model is damaged: {what}; save the model again.")

@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from bitfm.data.tfidf import WordWeights
+from bitfm.validation import check_integer
 
 __all__ = ["Words"]
 
@@ -20,9 +21,8 @@ __all__ = ["Words"]
 class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn texts into TF-IDF weights of the words that weigh most.
 
-    Kept are the `max_words` words whose TF-IDF weights have the largest sum over the fitted texts, as the paper
-    describes its word features. The ``max_features`` of scikit-learn's ``TfidfVectorizer`` goes by frequency instead,
-    which prefers words that every text has and that tell little.
+    As in the paper, the `max_words` words are kept whose TF-IDF weights have the largest sum over the fitted texts.
+    The ``max_features`` of scikit-learn's ``TfidfVectorizer`` are the most frequent instead, which tell little.
 
     Parameters
     ----------
@@ -31,8 +31,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     stop_words : "english", list of str or None, default "english"
         Words to leave out.
     min_df : int or float, default 1
-        Words in fewer texts are left out: a number of texts, or a share of them if it is a float. A word of a single
-        text says nothing about any other.
+        Words in fewer texts are left out: a number of texts, or a share of them if it is a float.
 
     Attributes
     ----------
@@ -59,21 +58,8 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.min_df = min_df
 
     def fit(self, texts: Iterable[str | None], y: Any = None) -> Words:
-        """Choose the words.
-
-        Parameters
-        ----------
-        texts : iterable of str
-            None, or NaN as in a data frame, is an empty text.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        n = self.max_words
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"Words: max_words must be a whole number from 1 up, got {n!r}.")
+        """Choose the words; None, or NaN as in a data frame, is an empty text, and `y` is ignored."""
+        n = check_integer("Words: max_words", self.max_words, 1)
         every = TfidfVectorizer(stop_words=self.stop_words, min_df=self.min_df, norm=None)
         weight = np.asarray(every.fit_transform(_strings(texts)).sum(axis=0)).ravel()
         kept = np.sort(np.argsort(-weight, kind="stable")[:n])  # stable: of equal words, the first by the alphabet
@@ -87,17 +73,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.fit(strings).transform(strings)
 
     def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
-        """Return one row of unit length per text, float32; empty where it has none of the words.
-
-        Parameters
-        ----------
-        texts : iterable of str
-            None, or NaN as in a data frame, is an empty text.
-
-        Returns
-        -------
-        csr_matrix of float32, texts × words
-        """
+        """Return one row of unit length per text, float32; empty where it has none of the words."""
         check_is_fitted(self)
         return self.weights_.transform(_strings(texts)).to_csr()
 
@@ -128,6 +104,5 @@ def _strings(texts: Iterable[str | None]) -> Iterator[str]:
         elif text is None or (isinstance(text, float) and np.isnan(text)):
             yield ""
         else:
-            raise ValueError(
-                f"Words: text {place} is of type {type(text).__name__}; give strings, and None where there is no text."
-            )
+            kind = type(text).__name__
+            raise ValueError(f"Words: text {place} is of type {kind}; give strings, and None where there is no text.")

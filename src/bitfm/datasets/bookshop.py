@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.hot import many_hot, one_hot
+from bitfm.data.one_hot import many_hot, one_hot
 from bitfm.datasets._choices import Floats, choose_books, spread
 from bitfm.datasets._tables import Columns, make_books, make_readers
 

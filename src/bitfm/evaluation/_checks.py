@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.splits import distinct_indices
 from bitfm.validation import check_integer
 
 __all__ = [
@@ -20,13 +21,11 @@ __all__ = [
     "check_numbers",
     "check_seed",
     "items_of",
-    "number",
     "relevant_items",
     "user_names",
 ]
 
 Ks = int | Iterable[int]
-_WIDE = 4  # numbers that lie closer together than so many times their count are found in a table, without sorting
 
 
 class ItemLists(NamedTuple):
@@ -59,28 +58,6 @@ def check_numbers(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[
     return array
 
 
-def number(caller: str, name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Return the distinct values, sorted, and for each value its place among them."""
-    array = _one_dimension(caller, name, np.asarray(values))
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise ValueError(f"{caller}: {name} must be numbers or strings, but some are NaN.")
-    if array.dtype.kind in "iu" and len(array):
-        low, high = int(array.min()), int(array.max())
-        if high - low < _WIDE * len(array):
-            wide = array if array.dtype.kind == "u" else array.astype(np.int64)
-            offset = (wide - wide.dtype.type(low)).astype(np.intp)
-            there = np.zeros(high - low + 1, bool)
-            there[offset] = True
-            place = np.cumsum(there, dtype=np.int32) - np.int32(1)
-            distinct = np.flatnonzero(there).astype(wide.dtype) + wide.dtype.type(low)
-            return distinct.astype(array.dtype), place[offset]
-    try:
-        distinct, places = np.unique(array, return_inverse=True)
-    except TypeError as error:
-        raise TypeError(f"{caller}: {name} must be all numbers or all strings ({error}).") from None
-    return distinct, places.astype(np.int32)
-
-
 def as_rows(name: str, given: Any, n_users: int | None = None) -> sp.csr_matrix:
     """Return a sparse matrix of users × items with sorted columns."""
     if not sp.issparse(given):
@@ -95,7 +72,7 @@ def user_names(caller: str, users: npt.ArrayLike | None, n_users: int) -> npt.ND
     """Return the name of each row: those given, all different, or the numbers of the rows."""
     if users is None:
         return np.arange(n_users)
-    distinct, places = number(caller, "users", users)
+    distinct, places = distinct_indices(caller, "users", users)
     if not len(distinct) == len(places) == n_users:
         raise ValueError(
             f"{caller}: expected {n_users} different users, one a row, got {len(places)} ({len(distinct)} different)."

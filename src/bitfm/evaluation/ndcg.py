@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.evaluation._checks import Ks, check_ks, number
+from bitfm.data.splits import distinct_indices
+from bitfm.evaluation._checks import Ks, check_ks
 from bitfm.evaluation.per_user import Mean, PerUser
 from bitfm.validation import thread_count
 
@@ -87,7 +88,7 @@ def ndcg_per_user(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.Ar
 
 def _ndcg(caller: str, users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: Ks) -> PerUser:
     ks, several = check_ks(k)
-    distinct, user = number(caller, "users", users)
+    distinct, user = distinct_indices(caller, "users", users)
     rating, score = np.asarray(relevance, np.float64), np.asarray(scores, np.float64)
     if not rating.shape == score.shape == user.shape:
         counts = [len(array) if array.ndim == 1 else array.shape for array in (user, rating, score)]

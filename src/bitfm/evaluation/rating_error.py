@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.evaluation._checks import check_numbers, number
+from bitfm.data.splits import distinct_indices
+from bitfm.evaluation._checks import check_numbers
 from bitfm.evaluation.per_user import PerUser
 
 __all__ = ["mae", "mae_per_user", "rmse", "rmse_per_user"]
@@ -85,7 +86,7 @@ def mae_per_user(users: npt.ArrayLike, targets: npt.ArrayLike, predictions: npt.
 def _means_per_user(
     caller: str, users: npt.ArrayLike, targets: npt.ArrayLike, predictions: npt.ArrayLike, size: np.ufunc
 ) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.float64]]:
-    distinct, user = number(caller, "users", users)
+    distinct, user = distinct_indices(caller, "users", users)
     errors = _errors(caller, targets, predictions)
     if len(user) != len(errors):
         raise ValueError(f"{caller}: {len(user)} users and {len(errors)} ratings; give one each.")

@@ -9,6 +9,7 @@ from reprlib import repr as short  # what a file says is of any length
 from typing import Any, get_type_hints
 
 import msgspec
+import numpy as np
 
 from bitfm.errors import ModelFileError
 from bitfm.persist import plain
@@ -24,7 +25,7 @@ def plain_settings(model: Any) -> dict[str, Any]:
     hints, settings = _hints(kind), {}
     for name, value in model.get_params(deep=False).items():
         kept = None if name in model.unsaved else value
-        if name == "random_state" and not isinstance(plain(name, kept, Any), int | None):
+        if name == "random_state" and not isinstance(kept, int | np.integer | None):
             kept = None  # the state of a generator is not part of the model
         settings[name] = _to_json(name, plain(name, kept, hints[name]))
     return settings

@@ -82,8 +82,6 @@ class DiscreteFM(CodeModel):
     (3,)
     """
 
-    unsaved = ("teacher",)
-
     def __init__(
         self,
         bits: int = 64,

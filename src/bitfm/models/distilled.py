@@ -81,6 +81,8 @@ class DistilledFM(CodeModel):
     (3,)
     """
 
+    unsaved = ("teacher",)
+
     def __init__(
         self,
         bits: int = 64,

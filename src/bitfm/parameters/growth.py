@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import FieldSpan
 from bitfm.parameters.fold_in import Ids
-from bitfm.parameters.parameters import CodeParameters
+from bitfm.parameters.parameters import CodeParameters, FactorParameters
 
 __all__ = ["ids_of", "with_all_ids", "with_codes", "with_ids", "without_fields"]
 
@@ -33,12 +33,12 @@ def with_ids(parameters: CodeParameters, sizes: Mapping[str, int]) -> CodeParame
     return _like(parameters, tuple(fields), *arrays)
 
 
+P = TypeVar("P", CodeParameters, FactorParameters)
+
+
 def with_all_ids(
-    parameters: CodeParameters,
-    observed: Mapping[str, npt.NDArray[Any]],
-    sizes: Mapping[str, int],
-    seen: Mapping[str, str],
-) -> CodeParameters:
+    parameters: P, observed: Mapping[str, npt.NDArray[Any]], sizes: Mapping[str, int], seen: Mapping[str, str]
+) -> P:
     """Widen parameters that were fitted to the observed ids so that every id has a column; a new one adds nothing.
 
     Parameters
@@ -64,12 +64,13 @@ def with_all_ids(
         fields.append(FieldSpan(field.block, field.name, start, start + size))
         start += size
     at = np.concatenate(places)
-    arrays = []
-    for given in (parameters.codes, parameters.gains, parameters.weights):
-        wide = np.zeros((start, *given.shape[1:]), given.dtype)
-        wide[at] = given
-        arrays.append(wide)
-    return _like(parameters, tuple(fields), *arrays)
+    names = ("weights", "codes", "gains") if isinstance(parameters, CodeParameters) else ("weights", "factors")
+    arrays: dict[str, Any] = {}
+    for name in names:
+        given: npt.NDArray[Any] = getattr(parameters, name)
+        arrays[name] = np.zeros((start, *given.shape[1:]), given.dtype)
+        arrays[name][at] = given
+    return replace(parameters, fields=tuple(fields), **arrays)
 
 
 def with_codes(parameters: CodeParameters, block: str, rows: npt.NDArray[Any], ids: Ids) -> CodeParameters:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import as_reals, predict_codes, side_vectors, single_features, unpack_codes
+from bitfm.core import Design, as_reals, predict_codes, side_vectors, single_features, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable, check_rows
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
@@ -163,23 +163,31 @@ class Tower:
         """Return the constant and the vector, or code, of rows that are known to fit."""
         if isinstance(self._parameters, FactorParameters):
             return self._real_rows(blocks, n_threads)
-        design: Any = blocks.design()
+        return self.rows_of_design(blocks.design(), lambda coded: blocks[~coded].design(blocks.dtype), n_threads)
+
+    def rows_of_design(
+        self, design: Design, without: Callable[[npt.NDArray[np.bool_]], Design] | None = None, n_threads: int = 1
+    ) -> TowerRows:
+        """Return the constant and the vector, or code, of each row of a design.
+
+        `without` returns the design without some of the rows; a design of one row needs none.
+        """
+        given: Any = design
         weights, across = as_reals(self.weights), self._parameters.across
-        constants = predict_codes(design, self.bias, weights, self.codes, self.gains, across, n_threads)
+        constants = predict_codes(given, self.bias, weights, self.codes, self.gains, across, n_threads)
         constants = np.asarray(constants, np.float64)
-        features, amounts = single_features(design, self.gains, n_threads)
+        features, amounts = single_features(given, self.gains, n_threads)
         coded = features != _SEVERAL
+        width = self._parameters.width
         if not coded.any():
-            vectors = side_vectors(design, self.codes, self.gains, n_threads)
-            return TowerRows(
-                constants, self.codes[:0], self.gains[:0], vectors.reshape(-1, self._parameters.width), coded
-            )
+            vectors = side_vectors(given, self.codes, self.gains, n_threads)
+            return TowerRows(constants, self.codes[:0], self.gains[:0], vectors.reshape(-1, width), coded)
         codes = self.codes.take(np.maximum(features[coded], 0), axis=0)
         codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
-        if coded.all():
+        if without is None or coded.all():
             return TowerRows(constants, codes, np.abs(amounts), self._no_vectors)
-        others: Any = blocks[~coded].design(blocks.dtype)
-        vectors = side_vectors(others, self.codes, self.gains, n_threads).reshape(-1, self._parameters.width)
+        others: Any = without(coded)
+        vectors = side_vectors(others, self.codes, self.gains, n_threads).reshape(-1, width)
         return TowerRows(constants, codes, np.abs(amounts[coded]), vectors, coded)
 
     def _real_rows(self, blocks: Blocks, n_threads: int) -> TowerRows:

@@ -101,7 +101,7 @@ def decode(metadata: Mapping[str, str], name: str, kind: type[T]) -> T:
 
 def encode(value: Any) -> str:
     """Return a value as JSON; the keys of a mapping are sorted, so that equal values give equal files."""
-    return msgspec.json.encode(value, order="deterministic").decode()
+    return msgspec.json.encode(value, order="deterministic", enc_hook=_plain).decode()
 
 
 def plain(name: str, value: Any, kind: Any) -> Any:
@@ -122,7 +122,7 @@ def plain(name: str, value: Any, kind: Any) -> Any:
         forms.append(int(given) if isinstance(given, bool) else bool(given))
     for form in forms:
         with suppress(msgspec.ValidationError, TypeError, AttributeError):  # the last for arrays, taken as mappings
-            return msgspec.convert(form, kind)
+            return msgspec.to_builtins(msgspec.convert(form, kind))
     raise TypeError(f"save: {name} = {value!r} cannot be kept in a file; set it to a plain value.")
 
 
@@ -130,6 +130,12 @@ def _python(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return {str(key): _python(item) for key, item in value.items()} if hasattr(value, "items") else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"a file cannot hold {type(value).__name__}")
 
 
 def below(tensors: Tensors, prefix: str) -> dict[str, npt.NDArray[Any]]:

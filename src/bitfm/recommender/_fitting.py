@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,13 +12,13 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.interactions import Interactions
 from bitfm.errors import UnknownIdError
 from bitfm.models import Callback, DiscreteFM, DistilledFM
 from bitfm.parameters import Prior, SideMoments, ids_of, prior_variance, with_all_ids
 from bitfm.recommender._contexts import context_block
 from bitfm.recommender._events import FOLDS, event_examples
 from bitfm.recommender._log import Log, seen_table
-from bitfm.recommender._reading import Interactions
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, FittedTables, State, field_name, moments_of
 from bitfm.retrieval import Index
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bitfm.data.columns import FittedColumn
-    from bitfm.data.tables import FrameKind
 
 __all__ = ["Fitting"]
 
-Numbers: TypeAlias = Mapping[str, npt.NDArray[Any]]  # of users and of items
+Indices: TypeAlias = Mapping[str, npt.NDArray[Any]]  # of users and of items
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,10 @@ class Fitting:
     seed: int
     sizes: Mapping[tuple[str, str], int] = field(default_factory=dict)  # of fields, where they are not all there is
 
-    def run(self, *, target: str | None, time: str | None, frames: FrameKind, callback: Callback | None) -> State:
+    def run(self, *, callback: Callback | None) -> State:
         """Fit the model."""
-        users, items = self._numbers()
-        met = {"user": np.unique(users), "item": np.unique(items)}  # of the others there is nothing to learn
-        blocks, y = self._examples(users, items, met)
+        users, items = self._indices
+        blocks, y = self.training_examples
         assert self.model is not None
         model = self.model.fit(blocks, y, callback=callback)
         scores = model.predict(blocks)
@@ -60,10 +59,10 @@ class Fitting:
         if self.interactions.target is not None and self.context:
             ratings = y - (scores - model.predict(_without_context(blocks)))
         log = Log.of(users, items, ratings, (len(self.users), len(self.items)))
-        everybody = self._everybody()
-        sizes = {name: len(numbers) for name, numbers in everybody.items()}
-        parameters = with_all_ids(model.parameters_, met, sizes, SEEN_FIELDS)
-        catalogue = Block(everybody["item"], self._tables("item", log.by_item, everybody["item"]))
+        all_ids = self._all_ids()
+        sizes = {name: len(indices) for name, indices in all_ids.items()}
+        parameters = with_all_ids(model.parameters_, self._observed, sizes, SEEN_FIELDS)
+        catalogue = Block(all_ids["item"], self._tables("item", log.by_item, all_ids["item"]))
         negatives = float(self.negatives) if self.interactions.target is None else 0.0
         tables = FittedTables(self.users, self.items, self.context, log, parameters, model.n_jobs)
         moments = moments_of(tables, negatives)
@@ -74,17 +73,22 @@ class Fitting:
             priors=_priors(tables, moments, float(np.mean((y - scores) ** 2))),
             moments=moments,
             negatives=negatives,
-            target=target,
-            time=time,
-            frames=frames,
+            target=self.interactions.roles.target,
+            time=self.interactions.roles.time,
+            frames=self.interactions.frames,
         )
+
+    @cached_property
+    def training_examples(self) -> tuple[Blocks, npt.NDArray[np.float64]]:
+        """Blocks and targets that the model is fitted to, with columns for observed ids alone."""
+        return self._examples(*self._indices, self._observed)
 
     def examples(self) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return what the model learns from, with the columns that it has in the end."""
-        return self._examples(*self._numbers(), self._everybody())
+        return self._examples(*self._indices, self._all_ids())
 
     def _examples(
-        self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Numbers
+        self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Indices
     ) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return blocks and targets; rows and columns of users and items are some of them, in their order."""
         users, items = (
@@ -95,24 +99,30 @@ class Fitting:
             return self._blocks_of_events(users, items, among)
         return self._blocks_of_ratings(users, items, among), self.interactions.target
 
-    def _everybody(self) -> Numbers:
+    def _all_ids(self) -> Indices:
         return {"user": np.arange(len(self.users)), "item": np.arange(len(self.items))}
 
-    def _numbers(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    @cached_property
+    def _indices(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         return _known(self.users, self.interactions.users), _known(self.items, self.interactions.items)
 
-    def _blocks_of_ratings(self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Numbers) -> Blocks:
+    @cached_property
+    def _observed(self) -> Indices:
+        users, items = self._indices
+        return {"user": np.unique(users), "item": np.unique(items)}  # of the others there is nothing to learn
+
+    def _blocks_of_ratings(self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Indices) -> Blocks:
         log = Log.of(users, items, np.ones(len(users)), (len(among["user"]), len(among["item"])))
         user = Block(users, self._tables("user", log.by_user, among["user"]))
         item = Block(items, self._tables("item", log.by_item, among["item"]))
         return self._put_together(user, item, None)
 
     def _blocks_of_events(
-        self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Numbers
+        self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Indices
     ) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return examples in folds; every user and item has a row a fold, with what the other folds tell of it."""
         n_users, n_items = len(among["user"]), len(among["item"])
-        rng, contexts = np.random.default_rng(self.seed), self._contexts()
+        rng, contexts = np.random.default_rng(self.seed), self._contexts
         of_events = None if contexts is None else contexts.rows
         examples = event_examples(users, items, n_items, self.negatives, rng, of_events)
         folds = examples.fold[: len(users)]
@@ -137,13 +147,14 @@ class Fitting:
 
     def _put_together(self, user: Block, item: Block, rows: npt.NDArray[np.intp] | None) -> Blocks:
         """Add the contexts: of all interactions, or of some rows of them."""
-        context = self._contexts()
+        context = self._contexts
         if context is None:
             return Blocks(user=user, item=item)
         if rows is not None:
             context = Block(context.rows[rows], context.tables)
         return Blocks(user=user, **{CONTEXT: context}, item=item)  # users and context, which queries are made of, first
 
+    @cached_property
     def _contexts(self) -> Block | None:
         if not self.context:
             return None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Block
+from bitfm.data.interactions import Interactions
 from bitfm.data.tables import as_frame, ids_of, in_kind, need_columns, need_distinct, need_rows
 from bitfm.recommender._contexts import context_block
 from bitfm.recommender._query import Found, titles_of
-from bitfm.recommender._reading import Interactions, read_interactions
 from bitfm.recommender._state import State
 
 if TYPE_CHECKING:
@@ -21,23 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["answer", "contexts_of", "interactions_of", "is_id", "pairs_of", "rows_of"]
 
 
-def interactions_of(state: State, table: Any, what: str, *, latest: bool) -> Interactions:
+def interactions_of(state: State, table: Any, what: str) -> Interactions:
     """Read interactions as those that the recommender was fitted on; contexts and times may be left out."""
-    import polars as pl
-
-    frame, _ = as_frame(what, table)
-    missing = [pl.lit(None).alias(c.name) for c in state.context if c.name not in frame.columns]
-    frame = frame.with_columns(missing)
-    return read_interactions(
-        frame,
-        what=what,
-        user=state.users.id_column,
-        item=state.items.id_column,
-        target=state.target,
-        context=[column.name for column in state.context],
-        time=state.time if state.time in frame.columns else None,
-        latest=latest,
-    )
+    context = tuple(column.name for column in state.context)
+    roles = {"user": state.users.id_column, "item": state.items.id_column, "target": state.target}
+    optional = (*context, *([] if state.time is None else [state.time]))
+    return Interactions.of(table, **roles, context=context, time=state.time, what=what, optional=optional)  # type: ignore[arg-type]
 
 
 def contexts_of(state: State, read: Interactions) -> Block | None:
@@ -77,6 +67,12 @@ def answer(state: State, found: Found, users: list[Any] | None) -> Any:
     """Return items that were found as a frame of the kind that the recommender was fitted on."""
     import polars as pl
 
+    if users is None and len(found.items) == 1 and found.items[0].min(initial=0) >= 0:  # one query should take no time
+        items, n = found.items[0], found.items.shape[1]
+        series = [_ranks(n), state.items.ids_of(items).alias("item")]
+        series.append(pl.Series("score", found.scores[0].tolist(), dtype=pl.Float32))
+        titles = titles_of(state, items)
+        return in_kind(pl.DataFrame(series if titles is None else [*series, titles.alias("title")]), state.frames)
     there = found.items >= 0
     queries, ranks = np.nonzero(there)
     items = found.items[there]
@@ -86,6 +82,13 @@ def answer(state: State, found: Found, users: list[Any] | None) -> Any:
     if titles is not None:
         columns["title"] = titles
     return in_kind(pl.DataFrame(columns), state.frames)
+
+
+@lru_cache(maxsize=16)
+def _ranks(n: int) -> pl.Series:
+    import polars as pl
+
+    return pl.Series("rank", range(1, n + 1), dtype=pl.Int64)
 
 
 def is_id(given: Any) -> bool:

@@ -42,6 +42,12 @@ class Log:
         """The same, items × users; made when it is first asked for."""
         return self.by_user.transpose()
 
+    def holds(self, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which pairs of a user and an item are there."""
+        rows = np.repeat(np.arange(len(self.by_user), dtype=np.int64), np.diff(self.by_user.indptr))
+        keys = rows * self.by_user.n_columns + self.by_user.indices
+        return np.isin(users.astype(np.int64) * self.by_user.n_columns + items, keys)
+
     def side(self, name: str) -> FeatureTable:
         """Return the interactions with the rows of one side."""
         return self.by_user if name == "user" else self.by_item

@@ -1,17 +1,16 @@
-"""Frames into what a fit needs: ids, targets, times and contexts, each checked."""
+"""Tables of users and items into sides: ids, fitted columns and titles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bitfm.data.columns import FittedColumn, Ignored, Kind, as_text, infer_kind, kind_of
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows, numbers_of, times_of
+from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ValueInTableError
 from bitfm.recommender._side import Side, Titles
@@ -19,24 +18,10 @@ from bitfm.recommender._side import Side, Titles
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ColumnNote", "Interactions", "SideReader", "latest_rows", "read_interactions"]
+__all__ = ["ColumnNote", "SideReader"]
 
 _TITLES = ("title", "name")
 _DECLARED = "as declared"
-
-
-@dataclass(frozen=True)
-class Interactions:
-    """One row an interaction."""
-
-    users: pl.Series
-    items: pl.Series
-    whole_ids: tuple[bool, bool]
-    target: npt.NDArray[np.float64] | None
-    context: pl.DataFrame | None
-
-    def __len__(self) -> int:
-        return len(self.users)
 
 
 @dataclass(frozen=True)
@@ -49,54 +34,6 @@ class ColumnNote:
     why: str
     features: int
     missing: float
-
-
-def read_interactions(
-    frame: pl.DataFrame,
-    *,
-    what: str = "interactions",
-    user: str,
-    item: str,
-    target: str | None,
-    context: Sequence[str],
-    time: str | None,
-    latest: bool,
-) -> Interactions:
-    """Check interactions.
-
-    Of a pair that occurs several times only the latest is kept if `latest`: by time, or else the last row.
-    """
-    wanted = [user, item, *([target] if target is not None else []), *context, *([time] if time is not None else [])]
-    for role, column in (("user", user), ("item", item), ("target", target)):
-        if column is not None:
-            need_columns(what, frame, [column], f"name the right one with {role}= (--{role})")
-    need_columns(what, frame, wanted)
-    need_rows(what, frame)
-    users, items = ids_of(what, frame, user), ids_of(what, frame, item)
-    numbers = None if target is None else numbers_of(what, frame, target)
-    times = None if time is None else times_of(what, frame, time)
-    keep: Any = slice(None)
-    if latest:
-        keep = latest_rows(users.text, items.text, times)
-    return Interactions(
-        users.text[keep],
-        items.text[keep],
-        (users.whole, items.whole),
-        None if numbers is None else numbers[keep],
-        frame.select(context)[keep] if context else None,
-    )
-
-
-def latest_rows(users: pl.Series, items: pl.Series, times: npt.NDArray[np.int64] | None) -> Any:
-    """Return the rows that are the last of their user and item, in order."""
-    import polars as pl
-
-    n = len(users)
-    pairs = pl.DataFrame({"user": users, "item": items, "row": np.arange(n)})
-    if times is not None:
-        pairs = pairs.with_columns(time=pl.Series(times)).sort("time", maintain_order=True)
-    rows = pairs.unique(["user", "item"], keep="last", maintain_order=True)["row"]
-    return slice(None) if len(rows) == n else rows.sort().to_numpy()
 
 
 class SideReader:

@@ -12,6 +12,7 @@ import numpy as np
 from bitfm import persist
 from bitfm.data.columns import FittedColumn, restore_column
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.interactions import HeldOut
 from bitfm.data.tables import FrameKind
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
@@ -60,6 +61,13 @@ class _Note(msgspec.Struct, forbid_unknown_fields=True):
     missing: _Amount
 
 
+class _HeldOut(msgspec.Struct, forbid_unknown_fields=True):
+    share: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    seed: Annotated[int, msgspec.Meta(ge=0)]
+    rows: Annotated[int, msgspec.Meta(ge=0)]
+    digest: str
+
+
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     user: _SideEntry
     item: _SideEntry
@@ -72,6 +80,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     frames: FrameKind
     columns: list[_Note]
     notes: dict[str, str]
+    held_out: _HeldOut | None
     settings: _Settings
 
 
@@ -95,6 +104,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         frames=state.frames,
         columns=[_Note(**vars(note)) for note in recommender.columns],
         notes=_texts(recommender.notes),
+        held_out=None if recommender.held_out is None else _HeldOut(*recommender.held_out),
         settings=_Settings(**settings),
     )
     tensors, metadata = pack_model(state.model, state.parameters)
@@ -133,7 +143,8 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     if about.settings.n_jobs == 0:
         raise ModelFileError("has n_jobs = 0, expected any other whole number")
     notes = [ColumnNote(**msgspec.structs.asdict(note)) for note in about.columns]
-    return Recommender.of_state(state, notes, about.notes, **msgspec.structs.asdict(about.settings))
+    held_out = None if about.held_out is None else HeldOut(**msgspec.structs.asdict(about.held_out))
+    return Recommender.of_state(state, notes, about.notes, held_out, **msgspec.structs.asdict(about.settings))
 
 
 def _texts(notes: Mapping[Any, Any]) -> dict[str, str]:

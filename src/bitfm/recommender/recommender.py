@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from bitfm import persist
 from bitfm.data.blocks import Blocks
+from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.errors import ModelFileError, NotFittedError
 from bitfm.parameters import KINDS, Explanation, Parameters, without_fields
 from bitfm.recommender import _changes, _evaluation, _given, _query
 from bitfm.recommender._evaluation import Evaluation
-from bitfm.recommender._reading import ColumnNote, SideReader, read_interactions
+from bitfm.recommender._reading import ColumnNote, SideReader
 from bitfm.recommender._state import State
 from bitfm.validation import check_choice, check_integer
 
@@ -54,6 +55,8 @@ class Recommender:
     ----------
     notes : dict of str to str
         Anything to be kept with the model, such as where the data came from.
+    held_out : HeldOut or None
+        Which part of a table the recommender was not fitted to, if `Interactions.split` held one out.
 
     Examples
     --------
@@ -115,14 +118,17 @@ class Recommender:
         self.verbose = verbose
         self.notes: dict[str, str] = {}
         self._state: State | None = None
+        self.held_out: HeldOut | None = None
         self._columns: list[ColumnNote] = []
+        self._examples: tuple[Blocks, npt.NDArray[np.float64]] | None = None
         self._changing = threading.Lock()  # one change at a time, each on top of the last; queries do not wait
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_changing"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_changing", "_examples")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
+        self._examples = None
         self._changing = threading.Lock()
 
     def __repr__(self) -> str:
@@ -146,12 +152,13 @@ class Recommender:
         time: str | None = None,
         title: str | None = None,
         callback: Callback | None = None,
+        keep_training_data: bool = False,
     ) -> Self:
         """Learn from tables: frames of Polars, pandas or Arrow, dictionaries of columns, or paths of files.
 
         Parameters
         ----------
-        interactions : table
+        interactions : table, or Interactions
             A row for each rating, or for each event. Of ratings of the same user and item the latest counts, unless
             there is a context; events all count.
         users, items : table, optional
@@ -168,6 +175,8 @@ class Recommender:
         title : str, optional
             The column of items to show beside their ids; by default one that is called ``title`` or ``name``.
         callback : called with an `Iteration` after each iteration; returning True stops the fit
+        keep_training_data : bool, default False
+            Whether to keep what the model is fitted to, for `training_data`.
 
         Raises
         ------
@@ -177,26 +186,15 @@ class Recommender:
         from bitfm.data.tables import as_frame
         from bitfm.recommender._fitting import Fitting
 
-        context = (context,) if isinstance(context, str) else tuple(context)
-        if len(set(context)) < len(context):
-            raise ValueError(f"context: {', '.join(map(repr, context))} names a column twice; name each once.")
         if title is not None and items is None:
             raise ValueError(f"title={title!r} is a column of items, but there is no table of items; give items=.")
-        frame, frames = as_frame("interactions", interactions)
-        read = read_interactions(
-            frame,
-            user=user,
-            item=item,
-            target=target,
-            context=context,
-            time=time,
-            latest=target is not None and not context,
-        )
+        given = Interactions.of(interactions, user=user, item=item, target=target, context=context, time=time)
+        read, roles = given.latest(), given.roles
         reader = SideReader(self.kinds or {})
         of_users = None if users is None else as_frame("users", users)[0]
         of_items = None if items is None else as_frame("items", items)[0]
-        user_side = reader.read("user", of_users, user, read.users, read.whole_ids[0], None)
-        item_side = reader.read("item", of_items, item, read.items, read.whole_ids[1], title)
+        user_side = reader.read("user", of_users, roles.user, read.users, read.integer_ids[0], None)
+        item_side = reader.read("item", of_items, roles.item, read.items, read.integer_ids[1], title)
         columns = tuple(reader.columns("context", read.context)) if read.context is not None else ()
         reader.finish()
         fitting = Fitting(
@@ -204,15 +202,16 @@ class Recommender:
             item_side,
             columns,
             read,
-            self._model_to_fit(events=target is None),
+            self._model_to_fit(events=roles.target is None),
             bool(self.history),
             bool(self.raters),
             check_integer("negatives", self.negatives, 1, 1000),
             check_integer("random_state", self.random_state, 0),
         )
-        state = fitting.run(target=target, time=time, frames=frames, callback=callback)
+        state = fitting.run(callback=callback)
         with self._changing:
-            self._state, self._columns = state, reader.notes
+            self._state, self._columns, self.held_out = state, reader.notes, given.held_out
+            self._examples = fitting.training_examples if keep_training_data else None
         return self
 
     def recommend(
@@ -349,10 +348,10 @@ class Recommender:
             raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
         state = self.state
         k = check_integer("k", k, 1)
-        parameters: Parameters = state.parameters if model is None else model.parameters_
+        parameters: Parameters = state.parameters if model is None else state.widened(model.parameters_)
         if len(without):
             parameters = without_fields(state.parameters, [without] if isinstance(without, str) else without)
-        read = _given.interactions_of(state, test, "test", latest=False)
+        read = _given.interactions_of(state, test, "test")
         users, items = state.users.ids.numbers(read.users), state.items.ids.numbers(read.items)
         names = read.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
         context = _given.contexts_of(state, read)
@@ -366,19 +365,27 @@ class Recommender:
             return _evaluation.evaluate_events(state, parameters, users, items, names, k)
         return _evaluation.evaluate_ratings(state, parameters, users, items, read.target, context, names, k)
 
-    def training_data(self, interactions: Any) -> tuple[Blocks, npt.NDArray[np.float64]]:
-        """Return interactions as `fit` gives them to the model: blocks and targets, for events with items drawn."""
+    def interactions(self, table: Any) -> Interactions:
+        """Read a table of interactions like the one that the recommender was fitted on."""
+        return _given.interactions_of(self.state, table, "interactions")
+
+    def training_data(self, interactions: Any = None) -> tuple[Blocks, npt.NDArray[np.float64]]:
+        """Return interactions as `fit` gives them to the model: blocks and targets, for events with items drawn.
+
+        Without a table it is what `fit` kept.
+        """
         from bitfm.recommender._fitting import Fitting
 
+        if interactions is None:
+            if self._examples is None:
+                raise ValueError("training_data: fit kept none; give the table, or fit with keep_training_data=True.")
+            return self._examples
         state = self.state
-        read = _given.interactions_of(
-            state, interactions, "interactions", latest=state.target is not None and not state.context
-        )
         fitting = Fitting(
             state.users,
             state.items,
             state.context,
-            read,
+            self.interactions(interactions).latest(),
             None,
             ("user", "history") in state.sizes,
             ("item", "raters") in state.sizes,
@@ -415,7 +422,7 @@ class Recommender:
         """
         with self._changing:
             state = self.state
-            read = _given.interactions_of(state, ratings, "ratings", latest=not state.context)
+            read = _given.interactions_of(state, ratings, "ratings").latest()
             values = np.ones(len(read)) if read.target is None else read.target
             self._state = _changes.with_ratings(state, read.users, read.items, values, _given.contexts_of(state, read))
         return self
@@ -485,9 +492,17 @@ class Recommender:
         return found
 
     @classmethod
-    def of_state(cls, state: State, columns: list[ColumnNote], notes: dict[str, str], **settings: Any) -> Recommender:
+    def of_state(
+        cls,
+        state: State,
+        columns: list[ColumnNote],
+        notes: dict[str, str],
+        held_out: HeldOut | None,
+        **settings: Any,
+    ) -> Recommender:
         """Return a fitted recommender of its parts."""
         recommender = cls(**settings)
+        recommender.held_out = held_out
         recommender._state, recommender._columns, recommender.notes = state, columns, notes
         return recommender
 

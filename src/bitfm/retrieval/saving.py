@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprlib import repr as short  # what a file says is of any length
 from typing import Annotated, Any
 
 import msgspec
@@ -50,7 +51,7 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
     segments = []
     for number, kind in enumerate(about.segments):
         if kind not in _KINDS:
-            raise ModelFileError(f"has an index of unknown kind {kind!r}")
+            raise ModelFileError(f"has an index of unknown kind {short(kind)}")
         arrays = persist.below(tensors, f"{number}.")
         _KINDS[kind].check(arrays, parameters.width, about.row_code_bits, f"{PREFIX}{number}.")
         extra = {"rescore": about.rescore} if kind == "rows" else {}
@@ -60,6 +61,6 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
         raise ModelFileError(f"holds the tensor {PREFIX + min(tensors)!r}, which does not belong there")
     blocks = {field.block for field in parameters.fields}
     if about.block not in blocks or len(blocks) < 2:
-        raise ModelFileError(f"has an index of the block {about.block!r}, which the model does not have")
+        raise ModelFileError(f"has an index of the block {short(about.block)}, which the model does not have")
     row_codes = RowCodeSettings(about.row_code_bits, about.rescore)
     return Index.of_segments(parameters, about.block, tuple(segments), about.n_positions, row_codes)

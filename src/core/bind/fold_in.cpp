@@ -42,7 +42,7 @@ void bind_fold_in(nb::module_& m) {
            Array1<float> gains, int n_threads) {
             require_bits(static_cast<int64_t>(vectors.shape(1)));
             require(vectors.shape(0) == codes.shape(0) && vectors.shape(0) == gains.shape(0),
-                    "one code and gain a vector are needed");
+                    "one code and gain per vector are needed");
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
             nearest_codes(team, span_of(vectors), span_of(hessian), static_cast<int>(vectors.shape(1)), passes, rounds,

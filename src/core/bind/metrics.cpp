@@ -37,7 +37,7 @@ void bind_auc(nb::module_& m) {
             require(exclude_start.has_value() == excluded.has_value(),
                     "give starts and items of what to exclude, or neither");
             require(!exclude_start || exclude_start->size() > 0,
-                    "exclude: starts must have one entry a user and one more");
+                    "exclude: starts must have one entry per user and one more");
             const ItemLists wanted{span_of(start), span_of(relevant)};
             const ItemLists left_out{span_of(exclude_start), span_of(excluded)};
             return filled<double>(scores.shape(0), n_threads, [&](Team& team, std::span<double> out) {

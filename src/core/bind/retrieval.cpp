@@ -136,7 +136,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
                const std::optional<Array1<const int64_t>>& start, const std::optional<Wholes>& excluded, int64_t n,
                int n_threads) {
     require(start.has_value() == excluded.has_value(), "give starts and positions of what to exclude, or neither");
-    require(!start || start->size() > 0, "exclude: starts must have one entry a query and one more");
+    require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
     require(n >= 0 && n <= catalogue.slots(), "n must be from 0 up to the number of slots");
     const size_t size = queries.constants.size() * static_cast<size_t>(n);
     UnsetVector<int64_t> position(size);
@@ -221,7 +221,7 @@ void bind_retrieval(nb::module_& m) {
         [](Wholes positions, Reals biases, Array2<const float> vectors, Array2<const float> queries,
            Array1<const double> constants, Array2<const int64_t> candidates, int64_t n, int n_threads) {
             require(queries.shape(1) == vectors.shape(1), "queries and items need vectors of the same width");
-            require(candidates.shape(0) == constants.size(), "one row of candidates a query is needed");
+            require(candidates.shape(0) == constants.size(), "one row of candidates per query is needed");
             require(n >= 0 && n <= static_cast<int64_t>(candidates.shape(1)), "n must be at most that of candidates");
             const size_t size = constants.size() * static_cast<size_t>(n);
             std::vector<int64_t> position(size);

@@ -14,7 +14,7 @@ struct FlipInput {
     const int32_t* target;   // y − bias − weights in units of 2^-fraction, per interaction
     const uint64_t* partner_codes;
     uint64_t* codes;  // updated
-    int words;        // 64-bit words a code
+    int words;        // 64-bit words per code
     int bits;
     int fraction;
     int64_t largest;        // no |residual| exceeds it, in units of 2^-fraction

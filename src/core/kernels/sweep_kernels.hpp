@@ -22,9 +22,9 @@ struct RuleInput {
     Real prior_precision[kLanes]{};       // λ of each lane, of the field at hand
     Real prior_mean[kLanes]{};            // μ
     Real precision_times_mean[kLanes]{};  // λ μ
-    const float* noise = nullptr;         // standard normal, eight a feature; null: no draw
+    const float* noise = nullptr;         // standard normal, eight per feature; null: no draw
     int passes = 1;                       // over the eight lanes
-    const float* linear = nullptr;        // the group's first column of D, a row a feature; null: none
+    const float* linear = nullptr;        // the group's first column of D, a row per feature; null: none
     int64_t linear_stride = 0;
     Real linear_scale = 0;  // β
 };

@@ -44,8 +44,8 @@ void auc(Team& team, std::span<const Real> scores, int64_t n_items, const ItemLi
     const auto n_users = static_cast<int64_t>(out.size());
     const auto width = static_cast<size_t>(n_items);
     require(n_items <= std::numeric_limits<int32_t>::max(), "at most 2147483647 items");
-    require(scores.size() == out.size() * width, "one score a user and item is needed");
-    require(!relevant.start.empty(), "relevant: starts must have one entry a user and one more");
+    require(scores.size() == out.size() * width, "one score per user and item is needed");
+    require(!relevant.start.empty(), "relevant: starts must have one entry per user and one more");
     relevant.check("relevant", n_users, n_items);
     exclude.check("exclude", n_users, n_items);
     team.run(n_users, kUsersAtOnce, [&](int64_t begin, int64_t end, int) {

@@ -9,7 +9,7 @@
 
 namespace bitfm {
 
-// Fills `out`, one a user; a tie is half right. Items to leave out are neither relevant nor other. NaN for a user
+// Fills `out`, one per user; a tie is half right. Items to leave out are neither relevant nor other. NaN for a user
 // without a relevant or without another item.
 template <class Real>
 void auc(Team& team, std::span<const Real> scores, int64_t n_items, const ItemLists& relevant, const ItemLists& exclude,

@@ -7,7 +7,7 @@
 namespace bitfm {
 
 struct ItemLists {
-    std::span<const int64_t> start;  // one a user and one more; empty: no user has any
+    std::span<const int64_t> start;  // one per user and one more; empty: no user has any
     std::span<const int32_t> item;   // a user's rise
 
     std::span<const int32_t> of(int64_t user) const {

@@ -22,7 +22,7 @@ struct Scored {
 
 // All users' items, those of a user side by side.
 struct Groups {
-    std::vector<size_t> start;  // one a user and one more
+    std::vector<size_t> start;  // one per user and one more
     std::vector<Scored> items;
 };
 
@@ -82,7 +82,7 @@ void RatedItems::check() const {
 void ndcg(Team& team, const RatedItems& rated, std::span<const int64_t> ks, std::span<double> out) {
     rated.check();
     require(!ks.empty() && *std::min_element(ks.begin(), ks.end()) >= 1, "k must be from 1 up");
-    require(out.size() == static_cast<size_t>(rated.n_users) * ks.size(), "room for a value a user and k is needed");
+    require(out.size() == static_cast<size_t>(rated.n_users) * ks.size(), "room for a value per user and k is needed");
     Groups groups = group(rated);
     const auto most = static_cast<size_t>(*std::max_element(ks.begin(), ks.end()));
     size_t longest = 0;

@@ -34,7 +34,7 @@ bool is_hit(int64_t item, int64_t user, std::span<const int32_t> relevant, std::
 
 void rank_metrics(Team& team, const FoundItems& found, const ItemLists& relevant, int64_t n_items,
                   std::span<const int64_t> ks, std::span<double> out) {
-    require(!relevant.start.empty(), "relevant: starts must have one entry a user and one more");
+    require(!relevant.start.empty(), "relevant: starts must have one entry per user and one more");
     relevant.check("relevant", found.n_users, n_items);
     require(found.items.size() == static_cast<size_t>(found.n_users) * static_cast<size_t>(found.n),
             "found: a row of n items a user is needed");

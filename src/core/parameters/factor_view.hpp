@@ -14,7 +14,7 @@ struct FactorView {
     int width = 0;  // rank or bits
     const float* reals32 = nullptr;
     const double* reals64 = nullptr;
-    const uint8_t* codes = nullptr;  // width / 8 bytes a feature, bit t of byte t / 8 is +1
+    const uint8_t* codes = nullptr;  // width / 8 bytes per feature, bit t of byte t / 8 is +1
     const float* gains = nullptr;    // null: all 1
 
     static FactorView of(std::span<const float> values, int64_t n_features, int rank) {

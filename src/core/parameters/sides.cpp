@@ -22,7 +22,7 @@ template <class Real>
 void single_features(Team& team, const Design<Real>& design, std::span<const float> gains, const SingleFeature& out) {
     require(static_cast<int64_t>(gains.size()) == design.n_features, "one gain per feature is needed");
     require(static_cast<int64_t>(out.feature.size()) == design.n && out.amount.size() == out.feature.size(),
-            "room for one feature an interaction is needed");
+            "room for one feature per interaction is needed");
     team.run(design.n, kGrain, [&](int64_t begin, int64_t end, int) {
         for (int64_t s = begin; s < end; ++s) {
             int64_t found = SingleFeature::kNone;
@@ -43,7 +43,7 @@ template <class Real>
 void side_vectors(Team& team, const Design<Real>& design, const FactorView& factors, std::span<float> out) {
     require(factors.n_features == design.n_features, "one row of factors per feature is needed");
     require(static_cast<int64_t>(out.size()) == design.n * factors.width,
-            "room for one vector an interaction is needed");
+            "room for one vector per interaction is needed");
     const auto width = static_cast<size_t>(factors.n_groups()) * kLanes;
     std::vector<std::vector<double>> sums(static_cast<size_t>(team.size()), std::vector<double>(width));
     team.run(design.n, kGrain, [&](int64_t begin, int64_t end, int thread) {

@@ -20,7 +20,7 @@ bool all_finite(std::span<const Real> values) {
 
 void CodeQueries::check(int64_t width) const {
     require(gains.size() == constants.size() && codes.size() == gains.size() * static_cast<size_t>(width / 8),
-            "one code of " + std::to_string(width) + " bits, one gain and one constant a query are needed");
+            "one code of " + std::to_string(width) + " bits, one gain and one constant per query are needed");
     require(all_finite(gains) && std::all_of(gains.begin(), gains.end(), [](float g) { return g >= 0; }),
             "gains must be finite numbers from 0 up");
     require(all_finite(constants), "constants must be finite numbers");
@@ -28,7 +28,7 @@ void CodeQueries::check(int64_t width) const {
 
 void RealQueries::check(int64_t width) const {
     require(vectors.size() == constants.size() * static_cast<size_t>(width),
-            "one vector of " + std::to_string(width) + " numbers and one constant a query are needed");
+            "one vector of " + std::to_string(width) + " numbers and one constant per query are needed");
     require(all_finite(vectors), "vectors must be finite numbers");
     require(all_finite(constants), "constants must be finite numbers");
 }
@@ -43,12 +43,12 @@ void Exclusions::check(int64_t n_queries) const {
     if (start.empty()) return;
     require(static_cast<int64_t>(start.size()) == n_queries + 1 && start.front() == 0 &&
                 start.back() == static_cast<int64_t>(position.size()) && std::is_sorted(start.begin(), start.end()),
-            "exclude: starts must rise from 0 to the number of positions, one a query and one more");
+            "exclude: starts must rise from 0 to the number of positions, one per query and one more");
 }
 
 void Found::check(int64_t n_queries) const {
     require(n >= 0 && static_cast<int64_t>(position.size()) == n_queries * n && score.size() == position.size(),
-            "room for n positions and scores a query is needed");
+            "room for n positions and scores per query is needed");
 }
 
 void Found::write(int64_t query, std::span<const RankKey> best) const {

@@ -9,7 +9,7 @@
 namespace bitfm {
 
 struct CodeQueries {
-    std::span<const uint8_t> codes;  // a row a query
+    std::span<const uint8_t> codes;  // a row per query
     std::span<const float> gains;
     std::span<const double> constants;
 
@@ -17,7 +17,7 @@ struct CodeQueries {
 };
 
 struct RealQueries {
-    std::span<const float> vectors;  // a row a query
+    std::span<const float> vectors;  // a row per query
     std::span<const double> constants;
 
     void check(int64_t width) const;

@@ -22,7 +22,7 @@ void ask_for(const float* vector, int64_t width) {
 
 void ItemRows::check() const {
     require(bias.size() == position.size() && vectors.size() == position.size() * static_cast<size_t>(width),
-            "one position, one vector and one bias an item are needed");
+            "one position, one vector and one bias per item are needed");
 }
 
 int64_t ItemRows::find(int64_t wanted) const {
@@ -42,7 +42,7 @@ void rescore(Team& team, const ItemRows& items, const RealQueries& queries, std:
     queries.check(items.width);
     found.check(n_queries);
     require(n_queries == 0 ? candidates.empty() : candidates.size() % static_cast<size_t>(n_queries) == 0,
-            "as many candidates a query are needed");
+            "as many candidates per query are needed");
     if (n_queries == 0 || found.n == 0) return;
     const auto each = static_cast<int64_t>(candidates.size()) / n_queries;
     const auto product = isa().kernels->scans.exact_product;

@@ -49,7 +49,7 @@ void libfm_scores(Team& team, const SparseRows& rows, double bias, std::span<con
     check(rows, weights.size());
     require(weights.empty() ? factors.empty() : factors.size() % weights.size() == 0,
             "factors must have a number for each weight, factor after factor");
-    require(out.size() + 1 == rows.indptr.size(), "room for one score a row is needed");
+    require(out.size() + 1 == rows.indptr.size(), "room for one score per row is needed");
     team.run(static_cast<int64_t>(out.size()), kGrain, [&](int64_t begin, int64_t end, int) {
         for (auto r = static_cast<size_t>(begin); r < static_cast<size_t>(end); ++r)
             out[r] = score_of(rows, r, bias, weights, factors);

@@ -12,7 +12,7 @@ namespace bitfm {
 // mean (width) and gram (width × width) = Σ v v', added up in an order that does not depend on the threads.
 void moments(Team& team, const FactorView& values, std::span<double> mean, std::span<double> gram);
 
-// out = (v − mean) · transform, a row a feature.
+// out = (v − mean) · transform, a row per feature.
 void map_features(Team& team, const FactorView& values, std::span<const double> mean, std::span<const double> transform,
                   std::span<float> out);
 

@@ -19,10 +19,11 @@ constexpr double kLeastNoise = 1e-12;
 void check_ratings(const RatingsOfIds& r) {
     require_bits(r.bits);
     const size_t n_ids = r.own_constant.size(), n_rows = r.constant.size(), bits = static_cast<size_t>(r.bits);
-    require(r.start.size() == n_ids + 1 && r.own_vector.size() == n_ids * bits, "one start, constant and vector an id");
+    require(r.start.size() == n_ids + 1 && r.own_vector.size() == n_ids * bits,
+            "one start, constant and vector per id");
     require(r.row.size() == r.value.size() && r.row.size() == r.before.size(),
-            "one row, value and value before a rating");
-    require(r.vector.size() == n_rows * bits, "one constant and vector a row");
+            "one row, value and value before per rating");
+    require(r.vector.size() == n_rows * bits, "one constant and vector per row");
     require(r.start.front() == 0 && r.start.back() == static_cast<int64_t>(r.row.size()) &&
                 std::is_sorted(r.start.begin(), r.start.end()),
             "the starts must rise from 0 to the number of ratings");
@@ -158,7 +159,7 @@ void nearest_codes(Team& team, std::span<const float> vectors, std::span<const f
                    int rounds, std::span<uint8_t> codes, std::span<float> gains) {
     require_bits(bits);
     const size_t n = gains.size(), width = static_cast<size_t>(bits);
-    require(vectors.size() == n * width && codes.size() == n * width / 8, "one vector, code and gain an id");
+    require(vectors.size() == n * width && codes.size() == n * width / 8, "one vector, code and gain per id");
     require(hessian.size() == width * width, "the Hessian must be bits × bits");
     std::vector<float> error(vectors.size());
     const std::vector<float> weight(n, 1.0f);

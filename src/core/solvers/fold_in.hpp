@@ -11,7 +11,7 @@ namespace bitfm {
 struct RatingsOfIds {
     int bits;
     std::span<const int64_t> start;  // ids + 1: where each id's ratings are
-    std::span<const int32_t> row;    // of the other side, one a rating
+    std::span<const int32_t> row;    // of the other side, one per rating
     std::span<const double> value;
     std::span<const double> before;        // what the value was when the id was last solved for; NaN: it is fresh
     std::span<const double> constant;      // of the rows

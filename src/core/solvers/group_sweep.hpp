@@ -17,7 +17,7 @@ struct Prior {
     int64_t field_stride = 1, column_stride = 0;
     int width = kLanes;  // the group's columns
 
-    // One precision a field, around 0.
+    // One precision per field, around 0.
     static Prior ridge(std::span<const double> of_field) { return {of_field.data()}; }
 
     template <class Real>

@@ -26,6 +26,8 @@ _NO_WEIGHTS = 1e12  # penalty of the weights: what they held would be lost to th
 class _OfFactors(IdCodes):
     """Codes made of the factors of an FM."""
 
+    unsaved = ("fm",)
+
     def __init__(
         self,
         bits: int = 64,

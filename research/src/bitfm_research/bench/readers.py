@@ -16,7 +16,7 @@ import polars as pl
 import scipy.io
 from bitfm.data import Words, read_table
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.hot import many_hot, one_hot
+from bitfm.data.one_hot import many_hot, one_hot
 
 __all__ = [
     "CONTEXT",

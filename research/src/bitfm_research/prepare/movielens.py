@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import scipy.sparse as sp
 from bitfm.data.files import open_raw
-from bitfm.data.hot import many_hot
+from bitfm.data.one_hot import many_hot
 from bitfm.errors import DataFileError
 
 from bitfm_research.prepare._frames import column_names, frames

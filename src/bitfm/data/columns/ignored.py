@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, exactly
+from bitfm.data.columns._column import FittedColumn, Kind, check_facts
 from bitfm.data.columns._lists import exploded
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.feature_table import FeatureTable
-
-if TYPE_CHECKING:
-    import polars as pl
+from bitfm.persist import check_tensors
 
 __all__ = ["Ignored"]
 
@@ -27,7 +26,6 @@ class Ignored(Kind):
 
     Examples
     --------
-    >>> import polars as pl
     >>> Ignored().fit("picture", pl.Series(["http://shop/1.png", "http://shop/2.png"])).width
     0
     """
@@ -38,18 +36,18 @@ class Ignored(Kind):
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
         """Take columns that say nothing about rows."""
+        reason = None
         if column.has_lists:
-            return None if exploded(column.values, None)[1].count() else Inferred(cls(), "no values")
-        if column.values.dtype.is_nested():
-            return Inferred(cls(), "nested values")
-        if column.distinct == 0:
-            return Inferred(cls(), "no values")
-        if column.distinct == 1:
-            everywhere = len(column.present) == len(column.values)
-            return Inferred(cls(), "the same value in every row") if everywhere else None
-        if column.numbers is not None and not len(column.numbers):
-            return Inferred(cls(), "no finite numbers")
-        return None
+            reason = None if exploded(column.values, None)[1].count() else "no values"
+        elif column.values.dtype.is_nested():
+            reason = "nested values"
+        elif column.distinct == 0:
+            reason = "no values"
+        elif column.distinct == 1:
+            reason = "the same value in every row" if len(column.present) == len(column.values) else None
+        elif column.numbers is not None and not len(column.numbers):
+            reason = "no finite numbers"
+        return Inferred(cls(), reason) if reason else None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Learn nothing."""
@@ -57,17 +55,15 @@ class Ignored(Kind):
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
-        exactly(name, "facts", state, set())
-        exactly(name, "tensors", tensors, set())
+        check_facts(state)
+        check_tensors(tensors, {})
         return _FittedIgnored(name, self)
 
 
 class _FittedIgnored(FittedColumn):
     """No features."""
 
-    @property
-    def width(self) -> int:
-        return 0
+    width = 0
 
     def transform(self, values: pl.Series) -> FeatureTable:
         return FeatureTable.empty(len(values), 0)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from bitfm.data.casting import as_words
 from bitfm.data.columns._lists import has_lists
@@ -15,7 +16,6 @@ from bitfm.data.columns.registry import all_kinds
 from bitfm.data.parsing import is_date, parse_numbers
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from bitfm.data.columns._column import Kind
@@ -24,7 +24,7 @@ __all__ = ["Inferred", "ObservedColumn", "infer_kind"]
 
 _LOOKED_AT = 20_000  # values that tell what the others look like
 _NEARLY_ALL = 0.95
-FEW = 32  # different whole numbers that are categories, rather than quantities
+FEW = 32  # different integers that are categories, rather than quantities
 _REPEATING = 0.2  # of the rows must share their value with another row, or the column tells nothing
 _ZEROS = 0.005  # of the values that begin with a zero: so few may be slips of the pen
 _CODE = re.compile(
@@ -40,7 +40,6 @@ class Inferred:
 
     Examples
     --------
-    >>> import polars as pl
     >>> infer_kind("stars", pl.Series([3, 5, None, 3]))
     Inferred(kind=Category(max_categories=1000000), reason='2 distinct whole numbers')
     """
@@ -50,7 +49,7 @@ class Inferred:
 
 
 class ObservedColumn:
-    """A column as `Kind.infer` sees it; what several kinds want to know is found out once.
+    """A column as `Kind.infer` sees it; what several kinds look at is computed once.
 
     Attributes
     ----------
@@ -61,20 +60,16 @@ class ObservedColumn:
 
     Examples
     --------
-    >>> import polars as pl
     >>> column = ObservedColumn("price", pl.Series(["$4.99", " ", "$5"]))
     >>> column.is_text, column.distinct, column.numbers
     (True, 2, array([4.99, 5.  ]))
     """
 
     def __init__(self, name: str, values: pl.Series) -> None:
-        import polars as pl
-
         self.name = name
         self.has_lists = has_lists(values)
-        words = values.dtype in (pl.Object, pl.String, pl.Binary, pl.Time) and not self.has_lists
-        self.values = as_words(values) if words else values
-        self.is_text = words  # and not, say, categories
+        self.is_text = values.dtype in (pl.Object, pl.String, pl.Binary, pl.Time) and not self.has_lists
+        self.values = as_words(values) if self.is_text else values
 
     @cached_property
     def present(self) -> pl.Series:
@@ -85,8 +80,6 @@ class ObservedColumn:
     @cached_property
     def distinct(self) -> int:
         """How many different values there are; 0 for lists and nested values, which cannot be told apart."""
-        import polars as pl
-
         return 0 if self.values.dtype.is_nested() or self.values.dtype == pl.Object else self.present.n_unique()
 
     @cached_property
@@ -96,35 +89,34 @@ class ObservedColumn:
 
     @cached_property
     def informative(self) -> pl.Series:
-        """The sample of strings without words such as "unknown", which to dates and numbers are missing."""
+        """The sample of strings without words such as "unknown", which are missing dates and numbers."""
         return self.sample.filter(~self.sample.str.to_lowercase().is_in(_MISSING))
 
     @cached_property
     def has_dates(self) -> bool:
         """Whether nearly all strings are dates."""
-        return (
-            self.is_text
-            and len(self.informative) > 0
-            and is_date(self.informative).sum() >= _NEARLY_ALL * len(self.informative)
-        )
+        n = len(self.informative) if self.is_text else 0
+        return n > 0 and is_date(self.informative).sum() >= _NEARLY_ALL * n
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The finite numbers of the sample, or None where values are none, or fewer than nearly all of the strings."""
-        import polars as pl
-
-        dtype, values = self.values.dtype, self.sample
         if self.is_text:
             numbers = parse_numbers(self.informative)
             if self.has_dates or not len(self.informative) or numbers.count() < _NEARLY_ALL * len(self.informative):
                 return None
-        elif dtype == pl.Duration:
-            numbers = values.dt.total_microseconds() / 1e6
-        elif dtype.is_numeric():
-            numbers = parse_numbers(values)
+        elif self.values.dtype == pl.Duration:
+            numbers = self.sample.dt.total_microseconds() / 1e6
+        elif self.values.dtype.is_numeric():
+            numbers = parse_numbers(self.sample)
         else:
             return None
         return numbers.drop_nulls().to_numpy()
+
+    @cached_property
+    def has_strings(self) -> bool:
+        """Whether there are different strings that are neither dates nor numbers."""
+        return self.is_text and self.distinct > 1 and not self.has_dates and self.numbers is None
 
     @cached_property
     def integers(self) -> bool:
@@ -153,23 +145,12 @@ class ObservedColumn:
 
 
 def infer_kind(name: str, values: pl.Series) -> Inferred:
-    """Guess which kind a column is.
+    """Infer which kind a column is from its name and its values, which are of any type.
 
-    Parameters
-    ----------
-    name : str
-        What the column is called. A number called an id or a code is no quantity, and one called a time is seconds.
-    values : polars.Series
-        Of any type.
-
-    Returns
-    -------
-    Inferred
-        The kind, and why.
+    A number called an id or a code is not a quantity, and one called a time is seconds.
 
     Examples
     --------
-    >>> import polars as pl
     >>> infer_kind("genres", pl.Series(["Comedy|Drama", "Drama", "Comedy", "Drama|Comedy"]))
     Inferred(kind=MultiCategory(separator='|', max_categories=1000000), reason="lists separated by '|'")
     >>> infer_kind("title", pl.Series(["Toy Story", "Grumpier Old Men", "Heat", "Sudden Death"])).reason
@@ -179,7 +160,7 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
 
     column = ObservedColumn(name, values)
     for kind in all_kinds():
-        found = kind.infer(column)
-        if found is not None:
-            return found
+        inferred = kind.infer(column)
+        if inferred is not None:
+            return inferred
     return Inferred(Ignored(), f"{column.distinct:,} values in {len(column.present):,} rows hardly repeat")

@@ -6,17 +6,14 @@ import contextlib
 import csv
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.files import as_utf8
+from bitfm.data.files import as_utf8, first_line
 from bitfm.data.parsing import parse_number, plain_numbers
 from bitfm.errors import DataFileError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _SEPARATORS = ("::", "\t", ",", ";", "|")  # the first of equals wins
 _QUOTES_ARE_RARE = ("::", "\t")  # files of these have bare quotes in their texts more often than quoted cells
@@ -28,8 +25,8 @@ _UNUSED = b"\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06\x07"
 
 def read_separated(name: str, content: bytes, columns: Sequence[str] | None, separator: str | None) -> pl.DataFrame:
     """Read a table; cells without anything in them are missing."""
-    whole = as_utf8(name, content)
-    content = whole.lstrip(b"\n")
+    n_bytes = len(content := as_utf8(name, content))
+    content = content.lstrip(b"\n")
     if separator is None:
         separator = _guess_separator(content)
     if not separator or set(separator) & set('"\r\n'):
@@ -41,15 +38,13 @@ def read_separated(name: str, content: bytes, columns: Sequence[str] | None, sep
         )
     names = list(columns) if columns is not None else _names(name, first)
     header = columns is None or _is_header(first, others, columns)
-    frame = _read(name, content, separator, len(first), header, skipped=len(whole) - len(content))
+    frame = _read(name, content, separator, len(first), header, skipped=n_bytes - len(content))
     frame.columns = names
     return frame.select(_typed(column) for column in frame)
 
 
 def _read(name: str, content: bytes, separator: str, n_columns: int, header: bool, skipped: int) -> pl.DataFrame:
     """Read all cells as strings, with quotes as CSV has them or as characters like any other, whichever fits."""
-    import polars as pl
-
     text, mark = _with_one_byte(name, content, separator)
     # Columns get names of their own, as the file's may repeat, or its first line may be an empty one.
     topped = mark.join(b"%d" % place for place in range(n_columns)) + b"\n" + text
@@ -71,8 +66,7 @@ def _read(name: str, content: bytes, separator: str, n_columns: int, header: boo
                 infer_schema_length=0,
             )
         except pl.exceptions.PolarsError as error:
-            reason = str(error).split("\n", 1)[0].rstrip(".:")
-            problem = problem or f" cannot be read as a table ({reason})"
+            problem = problem or f" cannot be read as a table ({first_line(error)})"
             continue
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # empty lines say nothing
         return frame if quoted or b'"' not in text else frame.select(_unquoted(column) for column in frame)
@@ -163,24 +157,23 @@ def _bare(cell: str) -> str:
 
 def _typed(column: pl.Series) -> pl.Series:
     """Return a column of strings, without the empty ones, or as numbers if all of them are numbers."""
-    import polars as pl
-
     empty = column == ""
     column = column.set(empty, None) if empty.any() else column
     present = column.drop_nulls()
-    if not len(present) or not _may_be_numbers(present.head(100)):
+    few = present.head(100).str.strip_chars()
+    if not len(few) or not (few.is_in([*_MISSING, ""]) | few.cast(pl.Float64, strict=False).is_not_null()).all():
         return column
-    whole = column.cast(pl.Int64, strict=False)
-    if whole.cast(pl.String).equals(column):  # the usual case, and the fastest
-        return whole
+    integers = column.cast(pl.Int64, strict=False)
+    if integers.cast(pl.String).equals(column):  # the usual case, and the fastest
+        return integers
     cells = column.str.strip_chars()
     cells = cells.set(cells.is_in(_MISSING), None)
     cells = cells.set(cells == "", None)
     if cells.null_count() == len(cells) or cells.str.contains(r"^[+-]?0[0-9]").any():  # as zip codes begin
         return column
-    whole = cells.cast(pl.Int64, strict=False)
-    if whole.null_count() == cells.null_count():
-        return whole
+    integers = cells.cast(pl.Int64, strict=False)
+    if integers.null_count() == cells.null_count():
+        return integers
     numbers = plain_numbers(cells)
     long = cells.str.contains(r"^[+-]?[0-9]+$").all()  # digits of something else
     return numbers if numbers.null_count() == cells.null_count() and not long else column
@@ -192,10 +185,3 @@ def _unquoted(column: pl.Series) -> pl.Series:
         return column
     inside = column.str.extract(r'(?s)^"((?:[^"]|"")*)"$').str.replace_all('""', '"', literal=True)
     return inside.fill_null(column)
-
-
-def _may_be_numbers(few: pl.Series) -> bool:
-    import polars as pl
-
-    cells = few.str.strip_chars()
-    return bool((cells.is_in([*_MISSING, ""]) | cells.cast(pl.Float64, strict=False).is_not_null()).all())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import polars as pl
+
+from bitfm.data.tables.values import text_of
 from bitfm.errors import TableError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class FrameKind(Enum):
@@ -19,7 +20,6 @@ class FrameKind(Enum):
 
     Examples
     --------
-    >>> import polars as pl
     >>> as_frame("users", pl.DataFrame({"user": ["ann"]}))[1]
     <FrameKind.POLARS: 'polars'>
     """
@@ -30,7 +30,7 @@ class FrameKind(Enum):
 
 
 def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
-    """Take what a user gave as a table, without a copy where its library allows.
+    """Take a user's table as a Polars frame, without a copy where its library allows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     Returns
     -------
     frame : polars.DataFrame
-        The table. A column that holds Python objects of several types keeps them (Polars' ``Object``).
+        A column that holds Python objects of several types keeps them (Polars' ``Object``).
     kind : FrameKind
         What `in_kind` needs to give results in the same library.
 
@@ -63,28 +63,23 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     Traceback (most recent call last):
     TypeError: users is of type int; expected a frame of Polars, pandas or Arrow, ..., or a path
     """
-    import polars as pl
-
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS
     if isinstance(given, pl.LazyFrame):
         return given.collect(), FrameKind.POLARS
     pandas = sys.modules.get("pandas")  # who has a frame of it has imported it
     if pandas is not None and isinstance(given, pandas.DataFrame):
-        from bitfm.data.tables._pandas import from_pandas
-
-        return from_pandas(what, given), FrameKind.PANDAS
+        return _from_pandas(what, given), FrameKind.PANDAS
     if isinstance(given, (str, os.PathLike)):
         from bitfm.data.tables.read import read_table
 
         return read_table(os.fspath(given)), FrameKind.POLARS
     if hasattr(given, "__arrow_c_stream__") and not isinstance(given, pl.Series):
         return _from_arrow(what, given), FrameKind.ARROW
-    if isinstance(given, Mapping) or _is_list_of_rows(given):
-        from bitfm.data.tables._python import from_columns, from_rows
-
-        frame = from_columns(what, given) if isinstance(given, Mapping) else from_rows(what, given)
-        return frame, FrameKind.POLARS
+    if isinstance(given, Mapping):
+        return _from_columns(what, given), FrameKind.POLARS
+    if isinstance(given, (list, tuple)) and all(isinstance(row, Mapping) for row in given):
+        return from_rows(what, given), FrameKind.POLARS
     raise TypeError(
         f"{what} is of type {type(given).__name__}; expected a frame of Polars, pandas or Arrow, a mapping of names "
         "to columns, a list of rows, each a mapping, or a path"
@@ -96,16 +91,13 @@ def in_kind(frame: pl.DataFrame, kind: FrameKind) -> Any:
 
     Examples
     --------
-    >>> import polars as pl
     >>> table = pl.DataFrame({"item": ["i1"]})
     >>> in_kind(table, FrameKind.POLARS) is table
     True
     """
     try:
         if kind is FrameKind.PANDAS:
-            from bitfm.data.tables._pandas import to_pandas
-
-            return to_pandas(frame)
+            return _to_pandas(frame)
         if kind is FrameKind.ARROW:
             return frame.to_arrow()
     except ImportError:
@@ -113,24 +105,127 @@ def in_kind(frame: pl.DataFrame, kind: FrameKind) -> Any:
     return frame
 
 
-def check_names(what: str, names: list[str]) -> None:
-    """Raise an error if a name occurs twice."""
+def from_rows(what: str, rows: Sequence[Mapping[Any, Any]]) -> pl.DataFrame:
+    """Return a frame of rows; what a row lacks is missing there."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return _from_columns(what, {name: [row.get(name) for row in rows] for name in names})
+
+
+def _from_columns(what: str, columns: Mapping[Any, Any]) -> pl.DataFrame:
+    """Return a frame of columns, each a sequence, an array or a series."""
+    made = []
+    for name, values in columns.items():
+        if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+            given = type(values).__name__
+            raise TypeError(f"{what}, column {str(name)!r} is of type {given}; expected a list or an array of values")
+        made.append(_series_of(str(name), values))
+    _check_names(what, [series.name for series in made])
+    for series in made:
+        if len(series) != len(made[0]):
+            raise TableError(
+                f"{what} has {len(made[0])} values in column {made[0].name!r} but {len(series)} in {series.name!r}; "
+                "expected as many in every column"
+            )
+    return pl.DataFrame(made)
+
+
+def _series_of(name: str, values: Any) -> pl.Series:
+    """Return a column of values; those of types that do not go together stay the objects they are."""
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        if values.ndim != 1:
+            return pl.Series(name, values.tolist())
+        return _without_nan(pl.Series(name, np.ascontiguousarray(values)))
+    if hasattr(values, "isna"):  # a series or an index of pandas
+        return _from_pandas_series(name, values.to_series() if hasattr(values, "to_series") else values)
+    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        return pl.Series(name, values)
+    values = list(values)
+    kinds = {type(value) for value in values if value is not None}
+    try:
+        if bool in kinds and len(kinds) > 1:
+            raise TypeError  # Polars would read True as 1
+        return _without_nan(pl.Series(name, values, strict=True))
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        if all(issubclass(kind, (int, float, np.number)) and kind is not bool for kind in kinds):
+            return _without_nan(pl.Series(name, values, dtype=pl.Float64, strict=False))
+        return pl.Series(name, values, dtype=pl.Object)
+
+
+def _without_nan(series: pl.Series) -> pl.Series:
+    """Python and pandas say NaN where a value is missing."""
+    return series.fill_nan(None) if series.dtype.is_float() and series.is_nan().any() else series
+
+
+def _check_names(what: str, names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise TableError(f"{what} has two columns called {twice!r}; rename or drop one of them")
 
 
-def _is_list_of_rows(given: Any) -> bool:
-    return isinstance(given, (list, tuple)) and all(isinstance(row, Mapping) for row in given)
-
-
 def _from_arrow(what: str, given: Any) -> pl.DataFrame:
-    import polars as pl
-
     names = getattr(given, "column_names", None) or getattr(getattr(given, "schema", None), "names", None)
     if isinstance(names, list):
-        check_names(what, names)  # Polars drops all but one of them
+        _check_names(what, names)  # Polars drops all but one of them
     try:
         return pl.DataFrame(given)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         raise TypeError(f"{what} is not a table of Arrow ({error}); give one with columns") from None
+
+
+# Polars' own conversion of pandas needs pyarrow, which pandas can do without.
+def _from_pandas(what: str, frame: Any) -> pl.DataFrame:
+    """Return a Polars frame that shares numbers with the pandas frame."""
+    names = [str(name) for name in frame.columns]
+    columns = [frame.iloc[:, place] for place in range(len(names))]
+    for level, name in enumerate(frame.index.names):
+        if name is not None and str(name) not in names:
+            names.append(str(name))
+            columns.append(frame.index.get_level_values(level).to_series())
+    _check_names(what, names)
+    return pl.DataFrame([_from_pandas_series(name, column) for name, column in zip(names, columns, strict=True)])
+
+
+def _from_pandas_series(name: str, column: Any) -> pl.Series:
+    """Return a column of pandas as one of Polars; NaN, NaT and NA are null there."""
+    kind = type(column.dtype).__name__
+    if kind == "CategoricalDtype":
+        texts = text_of(_from_pandas_series(name, column.cat.categories.to_series()))
+        codes = pl.Series(column.cat.codes.to_numpy().astype(np.int64))
+        return texts.gather(codes.replace(-1, None)).cast(pl.Categorical).alias(name)
+    if kind == "ArrowDtype":
+        return pl.Series(name, column.array.__arrow_array__())
+    if kind == "DatetimeTZDtype":
+        moments = pl.Series(name, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+        moments = moments.dt.replace_time_zone("UTC")
+        try:
+            return moments.dt.convert_time_zone(str(column.dt.tz))
+        except pl.exceptions.PolarsError:  # such as UTC+02:00: a fixed offset, which Polars has no name for
+            return moments
+    if isinstance(column.dtype, np.dtype) and column.dtype != object:
+        return _series_of(name, column.to_numpy())
+    missing = column.isna().to_numpy()
+    if column.dtype.kind in "iufb" and hasattr(column.dtype, "numpy_dtype"):  # numbers beside a mask
+        numbers = _series_of(name, column.to_numpy(dtype=column.dtype.numpy_dtype, na_value=0))
+        return numbers.zip_with(~pl.Series(missing), pl.Series([None], dtype=numbers.dtype))
+    values = column.to_numpy(dtype=object)
+    if missing.any():
+        values = values.copy()
+        values[missing] = None
+    return _series_of(name, values)
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    """Return a pandas frame; missing numbers are NaN there."""
+    import pandas as pd
+
+    columns = {}
+    for column in frame:
+        dtype = column.dtype
+        moments = isinstance(dtype, pl.Datetime) and dtype.time_zone is None
+        if dtype.is_numeric() or dtype in (pl.Date, pl.Boolean) or moments:
+            columns[column.name] = pd.Series(column.to_numpy())
+        else:
+            columns[column.name] = pd.Series(column.to_list(), dtype=None if len(column) else object)
+    return pd.DataFrame(columns)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from bitfm.data.files import STANDARD_INPUT, is_parquet, not_parquet, read_content
-from bitfm.data.tables._json import read_json
-from bitfm.data.tables._libfm import read_libfm_fields
-from bitfm.data.tables._matlab import is_matlab, read_matlab
+import polars as pl
+
+from bitfm.data.files import STANDARD_INPUT, as_utf8, is_parquet, not_parquet, read_content
 from bitfm.data.tables._separated import read_separated
+from bitfm.data.tables._sparse import is_matlab, read_libfm_fields, read_matlab
+from bitfm.data.tables.frames import from_rows
 from bitfm.errors import DataFileError, EmptyTableError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _JSON = (".json", ".jsonl", ".ndjson")
 
@@ -26,8 +25,8 @@ def read_table(
 ) -> pl.DataFrame:
     r"""Read a table from a file.
 
-    The format follows from the name and the content. Text is taken as UTF-8, and as Latin-1 if it is not; a file
-    compressed with gzip is recognised by its first bytes.
+    The format follows from the name and the content. Text is UTF-8, or else Latin-1. A file compressed with gzip is
+    recognised by its first bytes.
 
     =============== =====================================================================================
     CSV, TSV, ...   a tab, ``,``, ``;``, ``|`` or ``::`` between cells; a column all of whose cells are
@@ -43,11 +42,10 @@ def read_table(
     source
         The path, or ``-`` for standard input.
     columns
-        Names for the file's columns, all of them. With names, a first line of column names is recognised by these
-        names, or by a word above numbers; without, the first line always has the names.
-        For libFM, the fields with their sizes: each field becomes a column of numbers within the field, or of lists.
-        For MATLAB, three names (row, column and value by default) for one row per non-zero of a matrix, or two for
-        one row per row of it with the list of its non-zero columns.
+        Names for all of the file's columns. With names, a header is recognised by these names, or by a word above
+        numbers; without, the first line always is the header. For libFM, the fields with their sizes: each becomes a
+        column of indices within the field, or of lists. For MATLAB, three names (row, column and value by default)
+        for one row per non-zero of a matrix, or two for one row per row of it with the list of its non-zero columns.
     separator
         What is between cells, if it is not to be guessed.
 
@@ -85,17 +83,52 @@ def read_table(
     if content.startswith(b"PAR1"):
         return _renamed(name, _read_parquet(_shown(name), BytesIO(content)), columns)
     if suffix in _JSON or (name == STANDARD_INPUT and content.lstrip()[:1] in (b"{", b"[")):
-        return _renamed(name, read_json(_shown(name), content), columns)
+        return _renamed(name, _read_json(_shown(name), content), columns)
     return read_separated(_shown(name), content, columns, "\t" if suffix == ".tsv" and not separator else separator)
 
 
 def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
-    import polars as pl
-
     try:
         return pl.read_parquet(source, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise not_parquet(name, error) from None
+
+
+def _read_json(name: str, content: bytes) -> pl.DataFrame:
+    """Read one object per line, or a list of objects; what one of them lacks is missing there."""
+    content = as_utf8(name, content)
+    if content.lstrip().startswith(b"["):
+        try:
+            rows = json.loads(content)
+        except ValueError as error:
+            raise DataFileError(f"{name} is not in JSON format ({error}); get the whole file") from None
+        return from_rows(name, [_checked(name, f"element {place}", row) for place, row in enumerate(rows, 1)])
+    try:
+        return pl.read_ndjson(content, infer_schema_length=None)
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+    ):  # types differ, or the error needs its line
+        lines = enumerate(content.split(b"\n"), 1)
+        return from_rows(name, [_json_line(name, place, line) for place, line in lines if line.strip()])
+
+
+def _json_line(name: str, place: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise DataFileError(
+            f"{name}, line {place}: not in JSON format ({error}); expected one object per line"
+        ) from None
+    return _checked(name, f"line {place}", row)
+
+
+def _checked(name: str, place: str, row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise DataFileError(
+            f"{name}, {place}: {type(row).__name__} in JSON; expected an object with one value per column"
+        )
+    return row
 
 
 def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:

@@ -7,9 +7,41 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.evaluation._checks import number
+__all__ = [
+    "distinct_indices",
+    "split_by_time",
+    "split_cold_items",
+    "split_cold_users",
+    "split_leave_one_out",
+    "split_per_user",
+]
 
-__all__ = ["split_by_time", "split_cold_items", "split_cold_users", "split_leave_one_out", "split_per_user"]
+
+_WIDE = 4  # numbers closer together than so many times their count are found in a table, without sorting
+
+
+def distinct_indices(caller: str, name: str, values: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Return the distinct values, sorted, and the index of each value among them; the names are for messages."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{caller}: {name} must be one-dimensional, got shape {array.shape}.")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"{caller}: {name} must be numbers or strings, but some are NaN.")
+    if array.dtype.kind in "iu" and len(array):
+        low, high = int(array.min()), int(array.max())
+        if high - low < _WIDE * len(array):
+            wide = array if array.dtype.kind == "u" else array.astype(np.int64)
+            offset = (wide - wide.dtype.type(low)).astype(np.intp)
+            there = np.zeros(high - low + 1, bool)
+            there[offset] = True
+            place = np.cumsum(there, dtype=np.int32) - np.int32(1)
+            distinct = np.flatnonzero(there).astype(wide.dtype) + wide.dtype.type(low)
+            return distinct.astype(array.dtype), place[offset]
+    try:
+        distinct, places = np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"{caller}: {name} must be all numbers or all strings ({error}).") from None
+    return distinct, places.astype(np.int32)
 
 
 def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -> npt.NDArray[np.bool_]:
@@ -28,7 +60,7 @@ def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -
 
     Returns
     -------
-    ndarray of bool, one an interaction
+    ndarray of bool, one per interaction
         True in the training part, False in the test part.
 
     Examples
@@ -63,7 +95,7 @@ def split_cold_items(items: npt.ArrayLike, fraction: float = 0.2, seed: int = 0)
 
     Returns
     -------
-    ndarray of bool, one an interaction
+    ndarray of bool, one per interaction
         True in the training part, False for all interactions with a cold item.
 
     Examples
@@ -91,7 +123,7 @@ def split_cold_users(users: npt.ArrayLike, fraction: float = 0.2, seed: int = 0)
 
     Returns
     -------
-    ndarray of bool, one an interaction
+    ndarray of bool, one per interaction
         True in the training part, False for all interactions of a cold user.
 
     Examples
@@ -122,7 +154,7 @@ def split_leave_one_out(
 
     Returns
     -------
-    ndarray of bool, one an interaction
+    ndarray of bool, one per interaction
         True in the training part, False in the test part.
 
     Examples
@@ -155,7 +187,7 @@ def split_by_time(times: npt.ArrayLike, fraction: float = 0.8) -> npt.NDArray[np
 
     Returns
     -------
-    ndarray of bool, one an interaction
+    ndarray of bool, one per interaction
         True in the training part, False in the test part; neither is empty.
 
     Examples
@@ -206,5 +238,5 @@ def _times(caller: str, times: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def _distinct(caller: str, side: str, values: npt.ArrayLike) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.intp]]:
     """Return how many distinct values there are, the number of each value, and how often each number occurs."""
-    distinct, numbers = number(caller, side, values)
+    distinct, numbers = distinct_indices(caller, side, values)
     return len(distinct), numbers, np.bincount(numbers, minlength=len(distinct))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitfm.data.hot import many_hot, one_hot
+from bitfm.data.one_hot import many_hot, one_hot
 
 
 def test_one_hot_has_a_column_for_each_value_in_order():

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from bitfm import FM, BiasModel
 from bitfm.cli._accuracy import remark_on
-from bitfm.cli._rivals import fit_als, fit_bias
+from bitfm.cli._baselines import fit_als, fit_bias
 from bitfm.data import Block, Blocks
 from bitfm.datasets import make_bookshop
 from bitfm.evaluation import rmse, split_per_user
@@ -22,7 +22,7 @@ def problem():
     return X[train], y[train], X[~train], y[~train]
 
 
-def test_rivals_are_about_as_good_as_those_with_settings_as_they_come_or_better(problem):
+def test_baselines_are_about_as_good_as_those_with_settings_as_they_come_or_better(problem):
     X, y, unseen, truth = problem
     for fit, plain in ((fit_bias, BiasModel()), (fit_als, FM(pairs="across"))):
         chosen = rmse(truth, fit(X, y, 0).predict(unseen))
@@ -31,7 +31,7 @@ def test_rivals_are_about_as_good_as_those_with_settings_as_they_come_or_better(
 
 
 def test_few_ratings_of_two_clear_factors_are_learnt():
-    """A penalty that suits a million ratings would leave nothing of the factors, and a rival that is none."""
+    """A penalty that suits a million ratings would leave nothing of the factors, and a baseline that is none."""
     rng = np.random.default_rng(0)
     users, items = (rng.normal(size=(n, 2)) for n in (60, 40))
     pairs = np.argwhere(rng.random((60, 40)) < 0.5)
@@ -43,7 +43,7 @@ def test_few_ratings_of_two_clear_factors_are_learnt():
 
 
 @pytest.mark.parametrize("fit", [fit_bias, fit_als])
-def test_the_same_seed_gives_the_same_rival(problem, fit):
+def test_the_same_seed_gives_the_same_baseline(problem, fit):
     X, y, unseen, _ = problem
     assert (fit(X, y, 3).predict(unseen) == fit(X, y, 3).predict(unseen)).all()
 

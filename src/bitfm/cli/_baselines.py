@@ -1,6 +1,6 @@
-"""The simpler models that codes are compared with, each at settings chosen on a part of the training data.
+"""The baselines that codes are compared with, each at settings chosen on a part of the training data.
 
-Codes choose theirs on a tenth of the training data, so their rivals may, too; else the comparison would flatter codes.
+Codes choose theirs on a tenth of the training data, so baselines may as well; else the comparison would flatter codes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bitfm.models.solvers.teacher import ridge_by_field
 if TYPE_CHECKING:
     from bitfm.data.blocks import Blocks
 
-__all__ = ["RIVALS"]
+__all__ = ["BASELINES"]
 
 _HELD_OUT = 0.1
 _FEW = 200  # interactions, of which a tenth tells nothing and may be none
@@ -60,4 +60,7 @@ def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
     return FM(regularization=ridge, n_iter=n_iter, tol=0, **shared).fit(X, y)
 
 
-RIVALS: dict[str, Callable[[Blocks, npt.NDArray[np.float64], int], Any]] = {"bias only": fit_bias, "FM (ALS)": fit_als}
+BASELINES: dict[str, Callable[[Blocks, npt.NDArray[np.float64], int], Any]] = {
+    "bias only": fit_bias,
+    "FM (ALS)": fit_als,
+}

@@ -1,0 +1,227 @@
+"""Interactions, read once: ids, targets, times and contexts, each checked and passed on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data.splits import split_per_user
+from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of
+from bitfm.errors import TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ColumnRoles", "HeldOut", "Interactions"]
+
+
+class ColumnRoles(NamedTuple):
+    """Which columns of a table of interactions are what; without a target every row is an event.
+
+    Examples
+    --------
+    >>> ColumnRoles(user="reader", item="book").target
+    'rating'
+    """
+
+    user: str = "user_id"
+    item: str = "item_id"
+    target: str | None = "rating"
+    context: tuple[str, ...] = ()
+    time: str | None = None
+
+
+class HeldOut(NamedTuple):
+    """Which part of a table was held out: enough to find it again in the same table.
+
+    Attributes
+    ----------
+    share : float
+        Of each user's interactions.
+    seed : int
+    rows : int
+        Of the table that was split.
+    digest : str
+        Of its ids, in their order.
+    """
+
+    share: float
+    seed: int
+    rows: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.share:g} of each user's interactions held out, seed {self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """One row per interaction: a rating or an event of a user and an item. Make it with `of`.
+
+    Attributes
+    ----------
+    users, items : polars.Series of str
+    integer_ids : tuple of two bool
+        Whether ids of users, and of items, came as integers and are to go out as such.
+    target : array of float64 or None
+        The ratings; None for events.
+    times : array of int64 or None
+        Seconds since 1970.
+    context : polars.DataFrame or None
+        What else is known of each interaction.
+    roles : ColumnRoles
+        The columns that all this is from.
+    frames : FrameKind
+        The library that results go back to.
+    held_out : HeldOut or None
+        Of a part that `split` made: what the other part is.
+
+    Examples
+    --------
+    >>> ratings = {"user_id": [7, 7, 8, 7], "item_id": ["tea", "milk", "tea", "tea"], "rating": [5, 2, 4, 1]}
+    >>> interactions = Interactions.of(ratings)
+    >>> len(interactions), len(interactions.latest())
+    (4, 3)
+    >>> train, test = interactions.latest().split(0.5, seed=0)
+    >>> len(train), len(test), str(train.held_out)
+    (2, 1, "0.5 of each user's interactions held out, seed 0")
+    """
+
+    users: pl.Series
+    items: pl.Series
+    integer_ids: tuple[bool, bool]
+    target: npt.NDArray[np.float64] | None
+    times: npt.NDArray[np.int64] | None
+    context: pl.DataFrame | None
+    roles: ColumnRoles
+    frames: FrameKind
+    held_out: HeldOut | None = None
+    distinct: bool = False  # whether a pair of user and item occurs once: `latest` has been taken
+
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        *,
+        user: str = "user_id",
+        item: str = "item_id",
+        target: str | None = "rating",
+        context: Sequence[str] = (),
+        time: str | None = None,
+        what: str = "interactions",
+        optional: Sequence[str] = (),
+    ) -> Interactions:
+        """Read a table: a frame of Polars, pandas or Arrow, a dictionary of columns, or the path of a file.
+
+        Parameters
+        ----------
+        table
+            Interactions are returned as they are.
+        user, item, target, context, time
+            As for `Recommender.fit`.
+        what : str, default "interactions"
+            What the table is, for messages.
+        optional : sequence of str, optional
+            Columns that the table may lack, whose values are then missing.
+        """
+        import polars as pl
+
+        if isinstance(table, Interactions):
+            return table
+        context = (context,) if isinstance(context, str) else tuple(context)
+        if len(set(context)) < len(context):
+            raise ValueError(f"context: {', '.join(map(repr, context))} names a column twice; name each once.")
+        frame, frames = as_frame(what, table)
+        absent = [name for name in optional if name not in frame.columns]
+        frame = frame.with_columns(pl.lit(None).alias(name) for name in absent if name != time)
+        time = None if time in absent else time
+        for role, column in (("user", user), ("item", item), ("target", target), ("time", time)):
+            if column is not None:
+                need_columns(what, frame, [column], f"name the right one with {role}= (--{role})")
+        need_columns(what, frame, context)
+        need_rows(what, frame)
+        users, items = ids_of(what, frame, user), ids_of(what, frame, item)
+        return cls(
+            users.text,
+            items.text,
+            (users.whole, items.whole),
+            None if target is None else numbers_of(what, frame, target),
+            None if time is None else times_of(what, frame, time),
+            frame.select(context) if context else None,
+            ColumnRoles(user, item, target, context, time),
+            frames,
+        )
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def take(self, rows: npt.NDArray[Any]) -> Interactions:
+        """Return some of the rows, by index or by mask."""
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return replace(
+            self,
+            users=self.users[rows],
+            items=self.items[rows],
+            target=None if self.target is None else self.target[rows],
+            times=None if self.times is None else self.times[rows],
+            context=None if self.context is None else self.context[rows],
+        )
+
+    def latest(self) -> Interactions:
+        """Return the latest rating of each user and item: by time, or else the last row.
+
+        Where there is a context, or no target, every row counts.
+        """
+        import polars as pl
+
+        if self.distinct or self.target is None or self.context is not None:
+            return self
+        pairs = pl.DataFrame({"user": self.users, "item": self.items, "row": np.arange(len(self))})
+        if self.times is not None:
+            pairs = pairs.with_columns(time=pl.Series(self.times)).sort("time", maintain_order=True)
+        rows = pairs.unique(["user", "item"], keep="last", maintain_order=True)["row"]
+        kept = self if len(rows) == len(self) else self.take(rows.sort().to_numpy())
+        return replace(kept, distinct=True)
+
+    def split(self, share: float, seed: int = 0) -> tuple[Interactions, Interactions]:
+        """Hold a share of each user's interactions out; return what is left to train on, and what is held out.
+
+        Take `latest` before, or else an earlier rating of a pair could be trained on and the latest tested on.
+        """
+        return self._parts(HeldOut(share, seed, len(self), self.digest()))
+
+    def split_as(self, held_out: HeldOut) -> tuple[Interactions, Interactions]:
+        """Split as another table was, which must have had the same users and items in the same order."""
+        if (held_out.rows, held_out.digest) != (len(self), self.digest()):
+            how = (
+                f"has {len(self):,} rows, but {held_out.rows:,} were split"
+                if held_out.rows != len(self)
+                else "has other users and items, or another order of rows, than the table that was split"
+            )
+            raise TableError(
+                f"interactions: the table {how}, so the part that was held out cannot be found; give the same table "
+                "in the same order."
+            )
+        return self._parts(held_out)
+
+    def _parts(self, held_out: HeldOut) -> tuple[Interactions, Interactions]:
+        import polars as pl
+
+        order = self.users.alias("id").to_frame()
+        index = order.unique(maintain_order=True).with_row_index("index")
+        users = order.join(index, on="id", how="left", maintain_order="left")["index"].cast(pl.Int64).to_numpy()
+        train = split_per_user(users, 1 - held_out.share, held_out.seed)
+        return replace(self.take(train), held_out=held_out), self.take(~train)
+
+    def digest(self) -> str:
+        """Return what tells these ids in this order from others, whatever format they were kept in."""
+        digest = hashlib.blake2b(digest_size=8)
+        for ids in (self.users, self.items):
+            digest.update(ids.str.len_bytes().to_numpy().astype("<u4").tobytes())  # where one id ends
+            digest.update(ids.str.join("").item().encode())
+        return digest.hexdigest()
