@@ -15,9 +15,7 @@ __all__ = ["busy", "fit_progress", "stage_title"]
 
 _TITLES = {
     "trial": "trying settings on a part",
-    "trial-als": "trying settings on a part",
     "teacher": "learning real factors",
-    "teacher-als": "learning real factors",
     "relaxed": "learning real factors",
     "distillation": "learning bits",
     "codes": "learning bits",
@@ -29,7 +27,7 @@ _TITLES = {
 
 def stage_title(stage: str) -> str:
     """Return what a stage of a fit does, in words."""
-    return _TITLES.get(stage, stage)
+    return _TITLES.get(stage.removesuffix("-als"), stage)
 
 
 def busy(title: str) -> AbstractContextManager[Any]:

@@ -19,12 +19,12 @@ _FORMATS = "CSV and the like, Parquet, JSON lines, libFM, file.mat#name; - is st
 
 
 def describe(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=_FORMATS)],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help=_FORMATS)],
     columns: option.Columns = None,
     separator: option.Separator = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one object per file and line.")] = False,
+    as_json: option.Json = False,
 ) -> None:
-    """Show the columns of tables: types, distinct and missing values, examples, and what a fit would make of them."""
+    """Show the columns of tables: types, distinct and missing values, examples, and the kind that fit infers."""
     from bitfm.data import read_table
 
     if columns is not None and len(files) > 1:

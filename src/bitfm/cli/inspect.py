@@ -38,8 +38,9 @@ def inspect(
     facts["bias"] = fitted.bias_
     if rec is not None:
         target = "none: events" if rec.state.target is None else rec.state.target
-        facts |= {"users": rec.n_users, "items": rec.n_items, "target": target, "notes": dict(rec.notes)}
-        facts["held_out"] = None if rec.held_out is None else str(rec.held_out)
+        held_out = None if rec.held_out is None else str(rec.held_out)
+        facts |= {"users": rec.n_users, "items": rec.n_items, "target": target, "held_out": held_out}
+        facts["notes"] = dict(rec.notes)
     columns = [] if rec is None else rows_of(rec.describe())
     fields = [_field(rec, fitted, field, top) for field in fitted.fields_]
     sizes: Counter[str] = Counter()
@@ -49,7 +50,7 @@ def inspect(
         print_json({**facts, "columns": columns, "fields": fields, "bytes_by_part": dict(sizes.most_common())})
         return
     notes = {"notes": ", ".join(f"{key} {text}" for key, text in rec.notes.items())} if rec is not None else {}
-    show(str(path), [{"what": key, "": str(value)} for key, value in (facts | notes).items()])
+    show(str(path), [{"what": key, "": str(value)} for key, value in (facts | notes).items() if value is not None])
     if columns:
         show("Columns", with_percent(columns))
     show("Fields", [{key: _words(it) if isinstance(it, list) else it for key, it in row.items()} for row in fields])
@@ -69,7 +70,7 @@ def _field(rec: Any, fitted: Any, field: Any, top: int) -> dict[str, Any]:
         arrays["gains"] = fitted.gains_[span]
         row["mean gain"] = float(arrays["gains"].mean()) if field.size else 0.0
     for what, values in arrays.items():
-        order = sorted(range(field.size), key=lambda feature: -abs(values[feature]))[:top]
+        order = (-abs(values)).argsort(kind="stable")[:top].tolist()
         row[f"largest {what}"] = [
             {"name": str(feature) if rec is None else rec.feature_name(name, feature), "value": float(values[feature])}
             for feature in order

@@ -29,7 +29,7 @@ def recommend(
     context_: typer.Context,
     model: option.Model = None,
     users: Annotated[
-        list[str] | None, typer.Argument(metavar="USER...", help="Ids; - reads them from stdin, one per line.")
+        list[str] | None, typer.Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")
     ] = None,
     n: option.Number = 10,
     context: option.Moment = None,
@@ -37,7 +37,7 @@ def recommend(
         str | None, typer.Option(metavar="ITEM[:RATING],...", help="Items of a new user, instead of USER.")
     ] = None,
     feature: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="A feature of a new user. Several times.")
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
     ] = None,
     seen: Annotated[bool, typer.Option("--seen", help="Also what the user has had already.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one batch of users after another.")] = False,
