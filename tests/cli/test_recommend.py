@@ -56,7 +56,7 @@ def test_no_users_at_all_give_a_header_and_no_rows(bookshop, model):
     assert json.loads(done.stdout)["recommendations"] == []
 
 
-def test_ids_that_were_whole_numbers_are_numbers_in_json(tmp_path):
+def test_integer_ids_are_numbers_in_json(tmp_path):
     pairs = [(user, item) for user in range(1, 9) for item in range(10, 20) if (user + item) % 3]
     rows = "".join(f"{user},{item},{1 + (user * item) % 5}\n" for user, item in pairs)
     (tmp_path / "ratings.csv").write_text("user_id,item_id,rating\n" + rows)
@@ -90,7 +90,7 @@ def test_what_a_user_has_had_comes_back_only_if_asked_for(bookshop, model):
     assert counts[0] < counts[1] == 60
 
 
-def test_somebody_new_is_served_by_history_and_features(bookshop, model):
+def test_a_new_user_is_served_by_history_and_features(bookshop, model):
     books = bookshop.shop.books["title"]
     arguments = ["--history", f"{books[0]}:5,{books[1]}:1,{books[2]}", "--feature", "age_group=25-34"]
     done = call("recommend", "shop.bitfm", *arguments, "-n", 4, "--json", cwd=bookshop.folder)

@@ -97,8 +97,9 @@ def test_what_is_no_state_is_refused(state):
         (Number(bins=2), {"lows": np.array([1.0, 0.0])}, "do not rise"),
         (Number(bins=2), {"highs": np.array([5.0, 9.0])}, "do not rise"),
         (Number(bins=2), {"highs": np.array([5.0])}, "highs"),
-        (Number(scale="standard"), {"spread": np.array(-1.0)}, "spread is -1"),
-        (Text(), {"idf": np.ones(1)}, "weights for"),
+        (Number(scale="standard"), {"spread": np.array(-1.0)}, "'spread' with values outside 0 to inf"),
+        (Text(), {"idf": np.ones(1)}, r"'idf' as float64 \(1,\), expected float64 \(6,\)"),
+        (Text(), {"idf": np.zeros(6)}, "'idf' with values outside"),
         (Category(), {"sorted": np.array(99)}, "sorted"),
     ],
 )

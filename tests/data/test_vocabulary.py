@@ -152,13 +152,13 @@ good = Vocabulary.of(series(["a", "bé", "c"])).extended(series(["aa"])).tensors
     ],
 )
 def test_damage_is_refused(wrong):
-    with pytest.raises(ModelFileError, match="vocabulary of the model is damaged"):
+    with pytest.raises(ModelFileError, match="vocabulary"):
         Vocabulary.from_tensors(good | wrong)
 
 
 def test_a_missing_tensor_is_refused():
     for name in good:
-        with pytest.raises(ModelFileError, match="expected bytes, offsets and sorted"):
+        with pytest.raises(ModelFileError, match="lacks the tensor 'vocabulary"):
             Vocabulary.from_tensors({key: value for key, value in good.items() if key != name})
 
 

@@ -97,7 +97,7 @@ def _texts(value: Any, option: Any) -> list[str]:
     """Return the values of an option that may be given several times; an entry of a table becomes key=value."""
     if isinstance(value, dict):
         return [f"{key}={_text(item)}" for key, item in value.items()]
-    if isinstance(value, list) and ("," not in option.metavar or any(isinstance(item, list) for item in value)):
+    if isinstance(value, list) and ("," not in (option.metavar or "") or any(isinstance(item, list) for item in value)):
         return [_text(item) for item in value]  # one list of names, such as A,B,C, is one value
     return [_text(value)]
 

@@ -11,7 +11,7 @@ __all__ = ["peak_megabytes"]
 def peak_megabytes() -> float | None:
     """Return the most memory resident since the process began, in MB; None where the system does not tell."""
     status = Path("/proc/self/status")
-    if status.exists():  # Linux, where getrusage would count the process that started this one, too
+    if status.exists():  # Linux, where getrusage also counts the process that started this one
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024 / 1e6
     try:

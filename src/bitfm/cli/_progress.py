@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bitfm.models import Iteration
@@ -14,9 +15,7 @@ __all__ = ["busy", "fit_progress", "stage_title"]
 
 _TITLES = {
     "trial": "trying settings on a part",
-    "trial-als": "trying settings on a part",
     "teacher": "learning real factors",
-    "teacher-als": "learning real factors",
     "relaxed": "learning real factors",
     "distillation": "learning bits",
     "codes": "learning bits",
@@ -28,37 +27,25 @@ _TITLES = {
 
 def stage_title(stage: str) -> str:
     """Return what a stage of a fit does, in words."""
-    return _TITLES.get(stage, stage)
+    return _TITLES.get(stage.removesuffix("-als"), stage)
 
 
-@contextlib.contextmanager
-def busy(title: str) -> Iterator[None]:
+def busy(title: str) -> AbstractContextManager[Any]:
     """Say what is going on where nothing tells how far it is."""
-    if not sys.stderr.isatty():
-        yield
-        return
     from rich.console import Console
 
-    with Console(stderr=True).status(title):
-        yield
+    return Console(stderr=True, quiet=not sys.stderr.isatty()).status(title)
 
 
 @contextlib.contextmanager
 def fit_progress(title: str = "") -> Iterator[Callable[[Iteration], None]]:
-    """Give a callback for a fit; the bar begins anew with every stage.
-
-    Parameters
-    ----------
-    title : what is fitted; without it, the stages are named
-    """
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
+    """Give a callback for a fit; the bar begins anew with every stage. Without a title, the stages are named."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    hidden = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as progress:
         task = progress.add_task(title or "reading columns", total=None)
 
         def show(iteration: Iteration) -> None:

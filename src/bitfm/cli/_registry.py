@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -53,26 +52,18 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Load a command; None if nothing has this name."""
         name = self.prefix + cmd_name
+        spoken = f"bitfm {name.replace('.', ' ')}"
         found = [OWN[name]] if name in OWN else list(entry_points(group=GROUP, name=name))
-        if found:
-            try:
-                return as_command(cmd_name, found[0].load())
-            except Exception as problem:  # whatever another package does at its import; the other commands work on
-                source = found[0].dist.name if found[0].dist else found[0].value
-                message = f"{_spoken(name)} cannot be loaded: {problem!r}; install {source} again or remove it"
-                return as_command(cmd_name, _refusal(message), help=message, **_ANYTHING)
-        if name in _ELSEWHERE:
+        if not found and name in _ELSEWHERE:
             package = _ELSEWHERE[name]
-            message = f"{_spoken(name)} is a command of {package}, which is not installed; pip install {package}"
-            return as_command(cmd_name, _refusal(message), hidden=True, **_ANYTHING)
-        return None
-
-
-# Whatever the command is called with, --help included, it says what is wrong.
-_ANYTHING: dict[str, Any] = {
-    "add_help_option": False,
-    "context_settings": {"ignore_unknown_options": True, "allow_extra_args": True},
-}
+            message = f"{spoken} is a command of {package}, which is not installed; pip install {package}"
+            return _refusal(cmd_name, message, hidden=True)
+        try:
+            return as_command(cmd_name, found[0].load()) if found else None
+        except Exception as problem:  # whatever another package does at its import; the other commands work on
+            source = found[0].dist.name if found[0].dist else found[0].value
+            message = f"{spoken} cannot be loaded: {problem!r}; install {source} again or remove it"
+            return _refusal(cmd_name, message, help=message)
 
 
 def load_own() -> None:
@@ -91,15 +82,14 @@ def as_command(name: str, target: Any, **options: Any) -> Any:
     return typer.main.get_group(holder).commands[name]
 
 
-def _refusal(message: str) -> Callable[[], None]:
+def _refusal(name: str, message: str, **options: Any) -> Any:
+    """Return a command that says what is wrong, whatever it is called with, --help included."""
+
     def refuse() -> None:
         raise CommandError(message)
 
-    return refuse
-
-
-def _spoken(name: str) -> str:
-    return f"bitfm {name.replace('.', ' ')}"
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return as_command(name, refuse, add_help_option=False, context_settings=anything, **options)
 
 
 class _DataCommands(Commands):

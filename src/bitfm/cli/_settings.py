@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,35 +25,28 @@ class CodeSettings:
     rank: int | None = None
 
     def __post_init__(self) -> None:
-        for option, value, model in (
-            ("--beta", self.beta, "discrete"),
-            ("--anchor-strength", self.anchor_strength, "distilled"),
-            ("--rank", self.rank, "distilled"),
-        ):
-            if value is not None and self.model != model:
-                raise typer.BadParameter(f"only for --model {model}", param_hint=option)
-        if self.anchor_strength not in (None, "auto"):
-            try:
-                float(str(self.anchor_strength))
-            except ValueError:
-                raise typer.BadParameter(
-                    f"expected auto, inf or a number, got {self.anchor_strength!r}", param_hint="--anchor-strength"
-                ) from None
+        owners = {"beta": "discrete", "anchor_strength": "distilled", "rank": "distilled"}
+        for name, model in owners.items():
+            if getattr(self, name) is not None and self.model != model:
+                raise typer.BadParameter(f"only for --model {model}", param_hint=f"--{name.replace('_', '-')}")
+        if self.anchor_strength not in (None, "auto") and not isinstance(self._strength(), float):
+            message = f"expected auto, inf or a number, got {self.anchor_strength!r}"
+            raise typer.BadParameter(message, param_hint="--anchor-strength")
+
+    def _strength(self) -> float | str | None:
+        with contextlib.suppress(ValueError):
+            return float(self.anchor_strength or "")
+        return self.anchor_strength
 
     def to_fit(self, seed: int) -> DistilledFM | DiscreteFM:
         """Return a model to be fitted."""
         from bitfm import FM, DiscreteFM, DistilledFM
 
-        chosen: dict[str, Any] = {"bits": self.bits, "random_state": seed}
-        if self.model == "discrete":
-            return DiscreteFM(**chosen if self.beta is None else chosen | {"beta": self.beta})
-        if self.anchor_strength is not None:
-            chosen["anchor_strength"] = (
-                self.anchor_strength if self.anchor_strength == "auto" else float(self.anchor_strength)
-            )
-        if self.rank is not None:
-            chosen["teacher"] = FM(rank=self.rank, solver="gibbs", random_state=seed)
-        return DistilledFM(**chosen)
+        teacher = None if self.rank is None else FM(rank=self.rank, solver="gibbs", random_state=seed)
+        chosen = {"beta": self.beta, "anchor_strength": self._strength(), "teacher": teacher}
+        given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+        model = DiscreteFM if self.model == "discrete" else DistilledFM
+        return model(bits=self.bits, random_state=seed, **given)
 
     def recommender(self, seed: int, kinds: dict[str, str]) -> Recommender:
         """Return a recommender to be fitted."""

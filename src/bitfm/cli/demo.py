@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bitfm.cli import _options as option
 from bitfm.cli._progress import fit_progress
 from bitfm.cli.screen import line, note, show
 
@@ -29,7 +30,7 @@ _SHOWN = 5  # books per reader
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the model, the tables and the picture.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Of the generated bookshop and of every fit.", min=0)] = 0,
+    seed: option.Seed = 0,
 ) -> None:
     """Generate a bookshop, compare five models on it, recommend books and say why."""
     begin = time.perf_counter()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bitfm.cli import _options as option
+from bitfm.cli._tables import names_of
 from bitfm.cli.screen import show
 
 if TYPE_CHECKING:
@@ -13,28 +15,22 @@ if TYPE_CHECKING:
 
 _EXAMPLES = 3
 _LONGEST = 40  # characters of an example
+_FORMATS = "CSV and the like, Parquet, JSON lines, libFM, file.mat#name; - is stdin."
 
 
 def describe(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="CSV and the like, Parquet, JSON lines, libFM, file.mat#name; - is stdin."
-        ),
-    ],
-    columns: Annotated[
-        str | None, typer.Option(help="Names of the columns with commas between, for a file that has none.")
-    ] = None,
-    separator: Annotated[str | None, typer.Option(help="What is between cells. Default: guessed.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs: an object a line and file.")] = False,
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help=_FORMATS)],
+    columns: option.Columns = None,
+    separator: option.Separator = None,
+    as_json: option.Json = False,
 ) -> None:
-    """Show the columns of tables: types, distinct and missing values, examples, and what a fit would make of them."""
+    """Show the columns of tables: types, distinct and missing values, examples, and the kind that fit infers."""
     from bitfm.data import read_table
 
     if columns is not None and len(files) > 1:
         raise typer.BadParameter(f"names of columns were given for {len(files)} files; describe them one by one")
     for name in files:
-        frame = read_table(name, columns=columns.split(",") if columns is not None else None, separator=separator)
+        frame = read_table(name, columns=names_of(columns), separator=separator)
         rows = [_facts(column) for column in frame]
         show(name, rows, caption=f"{len(frame):,} rows, {frame.width} columns", as_json=as_json)
 
@@ -42,17 +38,13 @@ def describe(
 def _facts(column: pl.Series) -> dict[str, Any]:
     from bitfm.data import infer_kind
 
-    missing = column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
-    values = _values(column)
-    distinct = values.unique(maintain_order=True)
-    examples = ", ".join(_short(str(value)) for value in distinct.head(_EXAMPLES))
-    inferred = infer_kind(column.name, column)
+    distinct, inferred = _values(column).unique(maintain_order=True), infer_kind(column.name, column)
     return {
         "column": column.name,
         "type": str(column.dtype),
         "distinct": len(distinct),
-        "missing": missing,
-        "examples": examples,
+        "missing": column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0),
+        "examples": ", ".join(_short(str(value)) for value in distinct.head(_EXAMPLES)),
         "kind": inferred.kind.called,
         "why": inferred.reason,
     }

@@ -6,61 +6,48 @@ import importlib.metadata
 import os
 import platform
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
 from packaging.requirements import Requirement
 
 from bitfm import __version__
+from bitfm.cli import _options as option
 from bitfm.cli.screen import show
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
+def doctor(as_json: option.Json = False) -> None:
     """Say what is installed, which instruction set is in use, how many threads, and where the data is."""
     from bitfm import _core
     from bitfm.validation import thread_count
 
-    named = os.environ.get("BITFM_DATA", "")
-    folder = named if Path(named).is_dir() else ""
+    folder = os.environ.get("BITFM_DATA", "")
     facts = {
         "bitfm": __version__,
         "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.machine()}",
         "instruction set": f"{_core.isa()} (available: {', '.join(_core.available_isas())}; BITFM_ISA chooses)",
         "threads": str(thread_count(-1)),
-        **{f"extra: {name}": state for name, state in _extras().items()},
-        "bitfm-research": "installed" if _installed("bitfm-research") else "missing (pip install bitfm-research)",
-        "data folder": folder or "none found; BITFM_DATA says where the real data sets are",
+        **{f"extra: {name}": _state(f"bitfm[{name}]", parts) for name, parts in _extras().items()},
+        "bitfm-research": _state("bitfm-research", ["bitfm-research"]),
+        "data folder": folder if Path(folder).is_dir() and folder else "none found; BITFM_DATA names the folder",
     }
     show("bitfm doctor", [{"what": what, "found": found} for what, found in facts.items()], as_json=as_json)
 
 
-def _extras() -> dict[str, str]:
-    """Return what of each optional extra is there."""
-    found: dict[str, list[tuple[str, bool]]] = {}
-    for text in importlib.metadata.requires("bitfm") or []:
-        requirement = Requirement(text)
-        extra = _extra_of(requirement)
-        if extra:
-            found.setdefault(extra, []).append((requirement.name, _installed(requirement.name)))
-    return {
-        extra: "installed" if all(there for _, there in parts) else
-        "missing " + ", ".join(name for name, there in parts if not there) + f" (pip install 'bitfm[{extra}]')"
-        for extra, parts in found.items()
-    }  # fmt: skip
+def _extras() -> dict[str, list[str]]:
+    """Return the packages of each optional extra."""
+    needed = [Requirement(text) for text in importlib.metadata.requires("bitfm") or []]
+    optional = [(one.name, one.marker) for one in needed if one.marker and not one.marker.evaluate({"extra": ""})]
+    extras = map(str, importlib.metadata.metadata("bitfm").get_all("Provides-Extra") or [])
+    return {extra: [name for name, marker in optional if marker.evaluate({"extra": extra})] for extra in extras}
 
 
-def _extra_of(requirement: Requirement) -> str | None:
-    names: list[Any] = importlib.metadata.metadata("bitfm").get_all("Provides-Extra") or []
-    marker = requirement.marker
-    if marker is None or marker.evaluate({"extra": ""}):
-        return None
-    return next((str(name) for name in names if marker.evaluate({"extra": str(name)})), None)
+def _state(package: str, parts: list[str]) -> str:
+    missing = [name for name in parts if not _is_installed(name)]
+    return f"missing {', '.join(missing)} (pip install '{package}')" if missing else "installed"
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
-        importlib.metadata.version(name)
+        return bool(importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
         return False
-    return True

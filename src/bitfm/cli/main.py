@@ -1,4 +1,4 @@
-"""The command line as a whole."""
+"""The command line: all commands, and how their errors end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXIT_CODES = {code: number for number, code in enumerate(_CODES.split(), start=2
 
 
 class _Commands(Commands):
-    """Runs a command; a reader that has seen enough of its output is no error."""
+    """Runs a command; a reader that has seen enough of its output is not an error."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""

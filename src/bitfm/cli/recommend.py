@@ -12,7 +12,7 @@ import typer
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable
 from bitfm.cli._models import model_and_rest, polars_of, rows_of, stored_ids, unknown_items, unknown_users
-from bitfm.cli._tables import pairs_of
+from bitfm.cli._tables import names_of, pairs_of
 from bitfm.cli.screen import line, note, print_json, show
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from bitfm import Explanation, Recommender
 
 _SHARES = 12  # of an explanation, in each table
-_BATCH = 1000  # users at a time, where there is no end of them
-
-Csv = Annotated[bool, typer.Option("--csv", help="As CSV, a batch of users at a time.")]
+_BATCH = 1000  # users at a time, since standard input may have any number
 
 
 @configurable
@@ -31,24 +29,22 @@ def recommend(
     context_: typer.Context,
     model: option.Model = None,
     users: Annotated[
-        list[str] | None, typer.Argument(metavar="USER...", help="Ids; - reads them from stdin, a line each.")
+        list[str] | None, typer.Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")
     ] = None,
     n: option.Number = 10,
     context: option.Moment = None,
     history: Annotated[
-        str | None,
-        typer.Option("--history", metavar="ITEM[:RATING],...", help="What somebody new has had, instead of USER."),
+        str | None, typer.Option(metavar="ITEM[:RATING],...", help="Items of a new user, instead of USER.")
     ] = None,
     feature: Annotated[
-        list[str] | None,
-        typer.Option("--feature", metavar="COLUMN=VALUE", help="What somebody new is like. Several times."),
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
     ] = None,
     seen: Annotated[bool, typer.Option("--seen", help="Also what the user has had already.")] = False,
-    as_csv: Csv = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one batch of users after another.")] = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
-    """Recommend items to users, or to somebody new.
+    """Recommend items to users, or to a new user.
 
     bitfm recommend shop.bitfm u42 --context daytime=evening
 
@@ -56,20 +52,19 @@ def recommend(
     """
     if as_csv and as_json:
         raise typer.BadParameter("give --csv or --json, not both", param_hint="--csv")
-    path, asked = model_and_rest(context_, model, users or [])
+    path, ids = model_and_rest(context_, model, users or [])
     moment = pairs_of("--context", context) or None
     is_new = history is not None or bool(feature)
-    if is_new == bool(asked):
-        raise typer.BadParameter("name users, or give --history or --feature of somebody new", param_hint="USER")
+    if is_new == bool(ids):
+        raise typer.BadParameter("name users, or give --history or --feature of a new user", param_hint="USER")
     import bitfm
 
     rec = bitfm.load(path)
     if is_new:
-        past = _rated(rec, [text.strip() for text in (history or "").split(",") if text.strip()])
-        frame = rec.recommend_new(past, pairs_of("--feature", feature) or None, n, context=moment)
-        batches = iter([polars_of(frame)])
+        past = _rated(rec, names_of(history) or [])
+        batches = iter([polars_of(rec.recommend_new(past, pairs_of("--feature", feature) or None, n, context=moment))])
     else:
-        batches = _for_users(rec, asked, n, moment, seen)
+        batches = _for_users(rec, ids, n, moment, seen)
     if as_csv:
         for number, batch in enumerate(batches):
             sys.stdout.write(batch.write_csv(include_header=number == 0))
@@ -77,11 +72,11 @@ def recommend(
     rows = [row for batch in batches for row in batch.to_dicts()]
     if as_json:
         if not is_new:
-            stored = stored_ids(rec, "user", list(dict.fromkeys(row["user"] for row in rows)))
+            stored = stored_ids(rec, "user", list({row["user"]: None for row in rows}))
             rows = [{**row, "user": stored[row["user"]]} for row in rows]
         print_json({"model": str(path), "context": moment or {}, "recommendations": rows})
         return
-    show("Recommendations", _with_plain_ids(rows))
+    _show("Recommendations", rows)
 
 
 @configurable
@@ -105,8 +100,8 @@ def similar(
     rows = rows_of(rec.similar_items(item_id, n))
     if as_json:
         print_json({"model": str(path), "item": stored_ids(rec, "item", [item_id])[item_id], "similar": rows})
-        return
-    show(f"Like {item_id}", _with_plain_ids(rows))
+    else:
+        _show(f"Like {item_id}", rows)
 
 
 @configurable
@@ -124,59 +119,57 @@ def explain(
     bitfm explain shop.bitfm u42 i7 --context daytime=evening
     """
     path, rest = model_and_rest(context_, model, [user, item])
-    user_id, item_id = _exactly(rest, "USER", "ITEM")
+    ids = dict(zip(("user", "item"), _exactly(rest, "USER", "ITEM"), strict=True))
     import bitfm
 
     rec = bitfm.load(path)
-    found = rec.explain(user_id, item_id, context=pairs_of("--context", context) or None)
-    _remark("user", unknown_users(rec, [user_id]), "explained without the user")
-    if as_json:
-        features = [{"name": it.name, "value": it.value, "contribution": it.contribution} for it in found.features]
-        pairs = [{"names": list(it.names), "contribution": it.contribution} for it in found.pairs]
-        ids = {side: stored_ids(rec, side, [one])[one] for side, one in (("user", user_id), ("item", item_id))}
-        about = {"model": str(path), **ids}
-        fields = [{"name": name, "contribution": share} for name, share in found.by_field().items()]
-        scores = {"score": found.score, "bias": found.bias}
-        print_json({**about, **scores, "fields": fields, "features": features, "pairs": pairs})
+    found = rec.explain(ids["user"], ids["item"], context=pairs_of("--context", context) or None)
+    _remark("user", unknown_users(rec, [ids["user"]]), "explained without the user")
+    if not as_json:
+        _show_explanation(f"{ids['user']} and {ids['item']}", found)
         return
-    _show_explanation(user_id, item_id, found)
+    print_json(
+        {
+            "model": str(path),
+            **{side: stored_ids(rec, side, [one])[one] for side, one in ids.items()},
+            "score": found.score,
+            "bias": found.bias,
+            "fields": [{"name": name, "contribution": share} for name, share in found.by_field().items()],
+            "features": [{"name": f.name, "value": f.value, "contribution": f.contribution} for f in found.features],
+            "pairs": [{"names": list(it.names), "contribution": it.contribution} for it in found.pairs],
+        }
+    )
 
 
-def _show_explanation(user: str, item: str, found: Explanation) -> None:
+def _show_explanation(title: str, found: Explanation) -> None:
     """Show what made a score: by field, and the features and pairs that weigh most."""
     named = [(share.name, share.contribution) for share in found.features]
     named += [(" with ".join(share.names), share.contribution) for share in found.pairs]
     named.sort(key=lambda share: -abs(share[1]))
-    fields = list(found.by_field().items())
-    for title, shares in ((f"{user} and {item}, by field", fields), ("One by one", named)):
-        rows = [{"what": name, "share": f"{share:+.4f}"} for name, share in shares[:_SHARES]]
-        left = len(shares) - len(rows)
-        more = f"and {left:,} more, {sum(share for _, share in shares[_SHARES:]):+.4f} together" if left else ""
-        show(title, rows, caption=more)
+    for heading, shares in ((f"{title}, by field", list(found.by_field().items())), ("One by one", named)):
+        rest = [share for _, share in shares[_SHARES:]]
+        more = f"and {len(rest):,} more, {sum(rest):+.4f} together" if rest else ""
+        show(heading, [{"what": name, "share": f"{share:+.4f}"} for name, share in shares[:_SHARES]], caption=more)
     line(f"score {found.score:.4f} = bias {found.bias:.4f} and the shares of either table")
 
 
-def _with_plain_ids(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows whose ids are no numbers, which would be printed with commas."""
-    return [{key: str(value) if key in ("user", "item") else value for key, value in row.items()} for row in rows]
+def _show(title: str, rows: list[dict[str, Any]]) -> None:
+    """Show rows whose ids are not numbers, which would be printed with commas."""
+    show(title, [{key: str(value) if key in ("user", "item") else value for key, value in row.items()} for row in rows])
 
 
 def _for_users(
-    rec: Recommender, asked: list[str], n: int, moment: dict[str, str] | None, seen: bool
+    rec: Recommender, given: list[str], n: int, moment: dict[str, str] | None, seen: bool
 ) -> Iterator[pl.DataFrame]:
-    """Recommend to one batch of users after another, and say who is not known; to nobody, an empty frame."""
-    ids = itertools.chain.from_iterable(_lines() if text == "-" else [text] for text in asked)
+    """Recommend to one batch of users after another, and say who is not known; without users, an empty frame."""
+    stdin = (text.strip() for text in sys.stdin if text.strip())
+    ids = itertools.chain.from_iterable(stdin if text == "-" else [text] for text in given)
     batch = list(itertools.islice(ids, _BATCH))
     while True:
         _remark("user", unknown_users(rec, batch), "served with what suits most")
         yield polars_of(rec.recommend(batch, n, context=moment, seen=seen))
-        batch = list(itertools.islice(ids, _BATCH))
-        if not batch:
+        if not (batch := list(itertools.islice(ids, _BATCH))):
             return
-
-
-def _lines() -> Iterator[str]:
-    return (line.strip() for line in sys.stdin if line.strip())
 
 
 def _rated(rec: Recommender, history: list[str]) -> list[Any]:
@@ -184,19 +177,16 @@ def _rated(rec: Recommender, history: list[str]) -> list[Any]:
     past: list[Any] = []
     for text in history:
         item, _, rating = text.rpartition(":")
-        if item and unknown_items(rec, [text]):
-            try:
-                past.append((item, float(rating)))
-                continue
-            except ValueError:
-                pass
-        past.append(text)
+        try:
+            past.append((item, float(rating)) if item and unknown_items(rec, [text]) else text)
+        except ValueError:
+            past.append(text)
     _remark("item", unknown_items(rec, [one[0] if isinstance(one, tuple) else one for one in past]), "passed over")
     return past
 
 
 def _remark(what: str, unknown: list[str], done: str) -> None:
-    """Say who or what is not known, which is no error."""
+    """Say who or what is not known, which is not an error."""
     if unknown:
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
         note(f"not known, so {done}: {what} {unknown[0]!r}{more}")

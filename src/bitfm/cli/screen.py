@@ -15,7 +15,7 @@ from rich.table import Table
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to the command line, where it is no error."""
+    """A console that leaves a closed pipe to the command line, where it is not an error."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -43,14 +43,14 @@ def line(message: str) -> None:
 
 
 def print_json(content: Any) -> None:
-    """Print one JSON object; what is no number there, such as NaN, is null."""
+    """Print one JSON object; what JSON has no number for, such as NaN, is null."""
     print(json.dumps(_jsonable(content), allow_nan=False, ensure_ascii=False))
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as_json: bool = False) -> None:
     """Print rows as a table with a line below it, or as JSON."""
     if as_json:
-        print(json.dumps({"title": title, "caption": caption, "rows": [_plain(row) for row in rows]}))
+        print_json({"title": title, "caption": caption, "rows": list(rows)})
         return
     table = Table(
         title=escape(title),
@@ -90,7 +90,3 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_jsonable(item) for item in value]
     return value if isinstance(value, str | int | float | None) else str(value)
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value.item() if hasattr(value, "item") else value for key, value in row.items()}

@@ -1,11 +1,12 @@
-"""``bitfm tune``: settings chosen on a part of the training data."""
+"""``bitfm tune``: settings chosen on a part of the training data, by Optuna, which keeps the trials."""
 
 from __future__ import annotations
 
 import shlex
 import time as clock
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 import typer
@@ -14,12 +15,21 @@ from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable, read_toml
 from bitfm.cli._models import need_writable
-from bitfm.cli._search import PROTOCOL, search
+from bitfm.cli._progress import fit_progress
 from bitfm.cli._settings import CodeSettings
 from bitfm.cli._split import check_share
-from bitfm.cli._tables import Asked
+from bitfm.cli._tables import Asked, Tables
 from bitfm.cli.fit import fit
-from bitfm.cli.screen import line, print_json, show
+from bitfm.cli.screen import line, note, print_json, show
+from bitfm.errors import BitfmError
+
+if TYPE_CHECKING:
+    from bitfm.data import Interactions
+
+_VALIDATION = 0.2  # share of each user's interactions
+_SPREAD = 7919  # apart from the seeds of other splits, so that no two draw the same rows
+_DEFAULT = {"bits": 64, "model": "distilled", "anchor_strength": "auto", "rank": 0}  # 0: two teachers
+_PROTOCOL = f"{_VALIDATION:g} of each user's training interactions to validate"
 
 
 @configurable
@@ -56,7 +66,7 @@ def tune(
     if test is not None:
         rows, _ = rows.split(check_share(test), seed)
     begin = clock.perf_counter()
-    done = search(tables, rows, seed, study, trials, timeout)
+    done = _search(tables, rows, seed, study, trials, timeout)
     seconds, spent = clock.perf_counter() - begin, sum(trial["seconds"] for trial in done)
     ranked = sorted(done, key=lambda trial: -trial["NDCG@10"])
     chosen = {name: ranked[0][name] for name in CodeSettings.__dataclass_fields__ if ranked[0][name] is not None}
@@ -71,7 +81,93 @@ def tune(
         print_json({"best": best, "options": options, "trials": done, **times})
         return
     show("The best settings", ranked[:5])
-    line(f"{PROTOCOL}, seed {seed}; {len(done)} trials of {spent:.1f} s together; {seconds:.1f} s now")
+    line(f"{_PROTOCOL}, seed {seed}; {len(done)} trials of {spent:.1f} s together; {seconds:.1f} s now")
     line(f"bitfm fit {options}")
     if out is not None:
         line(f"written to {out}")
+
+
+def _search(
+    tables: Tables, rows: Interactions, seed: int, file: Path | None, n_trials: int, timeout: float | None
+) -> list[dict[str, Any]]:
+    """Try settings on a validation part of some rows, the default first; return all trials, earlier ones included."""
+    optuna = _optuna()
+    train, unseen = rows.split(_VALIDATION, seed + _SPREAD)
+
+    def quality(trial: Any) -> float:
+        settings = _suggest(trial)
+        rec = settings.recommender(seed, tables.kinds)
+        with fit_progress(f"trial {trial.number + 1}") as callback:
+            tables.fit(rec, train, callback)
+        found = float(rec.evaluate(unseen).ndcg)
+        chosen = ", ".join(f"{name} {value}" for name, value in settings.options().items())
+        seconds = (datetime.now() - trial.datetime_start).total_seconds()
+        note(f"trial {trial.number + 1}: NDCG@10 {found:.4f}, {seconds:.1f} s: {chosen}")
+        return found
+
+    study = _open_study(optuna, file)
+    _need_same(study, file, {"settings": tables.asked.settings(), "rows": len(train), "seed": seed})
+    complete, waiting = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.WAITING
+    if not study.get_trials(states=(complete, waiting)):
+        study.enqueue_trial(_DEFAULT)
+    study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))  # the same draws are the same trials
+    left = n_trials - len(study.get_trials(states=(complete,)))
+    if left > 0:
+        study.optimize(quality, n_trials=left, timeout=timeout)
+    done = study.get_trials(states=(complete,))
+    if not done:
+        raise BitfmError("no trial was finished; give more time or more trials")
+    unset = dict.fromkeys(CodeSettings.__dataclass_fields__)
+    return [
+        {**unset, **_settings(t.params).options(), "NDCG@10": t.value, "seconds": t.duration.total_seconds()}
+        for t in done
+    ]
+
+
+def _open_study(optuna: Any, file: Path | None) -> Any:
+    """Return a new study, or the one in a file."""
+    if file is None:
+        return optuna.create_study(direction="maximize")
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        return optuna.create_study(
+            storage=f"sqlite:///{file}", study_name="bitfm tune", direction="maximize", load_if_exists=True
+        )
+    except (optuna.exceptions.StorageInternalError, SQLAlchemyError, RuntimeError):
+        raise BitfmError(f"{file} is not a file of trials; give another --study") from None
+
+
+def _need_same(study: Any, file: Path | None, about: dict[str, Any]) -> None:
+    """Refuse to go on with trials of other data, whose figures cannot stand side by side."""
+    for key, value in about.items():
+        if study.user_attrs.get(key, value) != value:
+            raise BitfmError(
+                f"{file} holds trials with other {key}: {study.user_attrs[key]}, not {value}; give another --study"
+            )
+        study.set_user_attr(key, value)
+
+
+def _suggest(trial: Any) -> CodeSettings:
+    trial.suggest_categorical("bits", (8, 16, 32, 64, 128))
+    if trial.suggest_categorical("model", ("distilled", "discrete")) == "discrete":
+        trial.suggest_float("beta", 0.01, 100.0, log=True)
+    else:
+        trial.suggest_categorical("anchor_strength", ("auto", "inf", "10"))
+        trial.suggest_categorical("rank", (0, 8, 16, 32))
+    return _settings(trial.params)
+
+
+def _settings(chosen: dict[str, Any]) -> CodeSettings:
+    if "beta" in chosen:
+        chosen = chosen | {"beta": float(f"{chosen['beta']:.3g}")}
+    return CodeSettings(**{name: value for name, value in chosen.items() if value != 0})
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise BitfmError("bitfm tune needs Optuna; install it with pip install 'bitfm[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # else it reports an interrupted trial at length
+    return optuna

@@ -13,9 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.errors import ModelFileError
+from bitfm.persist import Tensor, check_tensors
 
 __all__ = ["Vocabulary"]
 
+_TENSORS = {"bytes": Tensor("uint8", "bytes"), "offsets": Tensor("int64", "offsets"), "sorted": Tensor("int64")}
 _FEW = 16  # so many lookups take less time than to set up a join
 _ENTRIES_PER_LOOKUP = 50  # a join looks at every entry; a lookup takes as long as so many of them
 _AT_ONCE = 1 << 20  # strings that are Python objects, or one joined string, at the same time
@@ -198,17 +200,13 @@ class Vocabulary:
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]]) -> Vocabulary:
         """Take the arrays of `tensors` as a vocabulary, without a copy; anything else is a `ModelFileError`."""
-        if set(tensors) != {"bytes", "offsets", "sorted"}:
-            raise _damage(f"it consists of {sorted(map(str, tensors))}, expected bytes, offsets and sorted")
-        data, offsets, ordered = tensors["bytes"], tensors["offsets"], tensors["sorted"]
-        if data.dtype != np.uint8 or data.ndim != 1:
-            raise _damage(f"its bytes are {data.ndim}-dimensional {data.dtype}, expected 1-dimensional uint8")
-        if offsets.dtype != np.int64 or offsets.ndim != 1 or not 0 < offsets.size < 2**31:
-            raise _damage(f"its offsets are {offsets.dtype} of shape {offsets.shape}, expected a list of int64")
-        if offsets[0] != 0 or offsets[-1] != data.size or np.any(offsets[:-1] > offsets[1:]):
-            raise _damage(f"its offsets do not rise from 0 to {data.size}")
-        if ordered.dtype != np.int64 or ordered.shape != () or not 0 <= ordered < offsets.size:
-            raise _damage(f"it does not say how many of its {offsets.size - 1} strings are sorted")
+        check_tensors(tensors, _TENSORS, prefix="vocabulary.")
+        data, offsets, ordered = (tensors[name] for name in _TENSORS)
+        n = offsets.size - 1
+        if not 0 <= n < 2**31 - 1 or offsets[0] != 0 or offsets[-1] != data.size or np.any(offsets[:-1] > offsets[1:]):
+            raise ModelFileError(f"has a vocabulary whose offsets do not rise from 0 to {data.size}")
+        if not 0 <= ordered <= n:
+            raise ModelFileError(f"has a vocabulary that does not say how many of its {n} strings are sorted")
         packed = PackedStrings(data, offsets)
         return cls(packed.part(0, int(ordered)), packed.part(int(ordered), len(packed)))
 
@@ -233,7 +231,3 @@ def _strings(values: pl.Series) -> pl.Series:
     if values.dtype != pl.String:
         raise TypeError(f"Vocabulary: expected a series of strings, got {values.dtype}; cast it with as_text.")
     return values
-
-
-def _damage(what: str) -> ModelFileError:
-    return ModelFileError(f"A vocabulary of the model is damaged: {what}; save the model again.")

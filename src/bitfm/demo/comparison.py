@@ -41,15 +41,11 @@ class Result(NamedTuple):
     kilobytes: float
     queries: float
 
-    def row(self) -> dict[str, str]:
+    def row(self) -> dict[str, Any]:
         """Return the figures by the names that the table shows."""
-        return {
-            "model": self.name,
-            "NDCG@10": f"{self.ndcg:.4f}",
-            "RMSE": f"{self.rmse:.4f}",
-            "kB": f"{self.kilobytes:,.0f}",
-            "queries per second": f"{float(f'{self.queries:.2g}'):,.0f}",  # more digits would be noise
-        }
+        accuracy = {"NDCG@10": f"{self.ndcg:.4f}", "RMSE": f"{self.rmse:.4f}"}
+        queries = int(float(f"{self.queries:.2g}"))  # more digits would be noise
+        return {"model": self.name, **accuracy, "kB": round(self.kilobytes), "queries per second": queries}
 
 
 def fit_recommender(shop: Shop, seed: int, watch: Watch) -> Recommender:

@@ -37,7 +37,7 @@ def draw(results: Sequence[Result], places: npt.NDArray[np.float64], genres: Seq
     import matplotlib
 
     with matplotlib.rc_context(plotting.STYLE):
-        figure, (left, right) = plotting.grid_of_panels(2, columns=2, width=4.6, height=4.0)
+        figure, (left, right) = plotting.grid_of_panels(2, columns=2, width=5.4, height=4.0)
         _accuracy_by_size(left, results)
         _map_of_books(right, places, np.asarray(genres))
     plotting.save(figure, base)
@@ -57,29 +57,11 @@ def _accuracy_by_size(panel: Any, results: Sequence[Result]) -> None:
 
 
 def _map_of_books(panel: Any, places: npt.NDArray[np.float64], genres: npt.NDArray[Any]) -> None:
-    from matplotlib import patheffects
-
-    names, dots = np.unique(genres), {"linestyle": "", "markersize": 4, "alpha": 0.65, "markeredgewidth": 0}
-    for number, genre in enumerate(names):
+    for number, genre in enumerate(np.unique(genres)):
         again, colour = divmod(number, len(_COLOURS))  # neighbours in one round of colours are not so in the next
         look = {"marker": _MARKERS[again % len(_MARKERS)], "color": _COLOURS[(colour + 2 * again) % len(_COLOURS)]}
-        panel.plot(*places[genres == genre].T, **dots, **look)
-    middles = np.array([np.median(places[genres == genre], axis=0) for genre in names])
-    for genre, place in zip(names, _apart(middles, np.ptp(places, axis=0)), strict=True):
-        text = panel.text(*place, genre, ha="center", va="center", fontsize=9, zorder=5)
-        text.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="white")])
+        dots = {"linestyle": "", "markersize": 4, "alpha": 0.65, "markeredgewidth": 0}
+        panel.plot(*places[genres == genre].T, label=genre, **dots, **look)
+    panel.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=9, handletextpad=0.2)
     panel.set(title="The books, by their codes", xticks=[], yticks=[])
     panel.set(xlabel="first principal direction", ylabel="second principal direction")
-
-
-def _apart(places: npt.NDArray[np.float64], extent: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return places for labels of which no two cover each other: from the top, each goes down as far as it must."""
-    width, height = 0.2 * extent[0], 0.045 * extent[1]
-    placed: list[npt.NDArray[np.float64]] = []
-    moved = places.copy()
-    for label in np.argsort(-places[:, 1], kind="stable"):
-        for other in sorted(placed, key=lambda place: -place[1]):
-            if abs(moved[label, 0] - other[0]) < width and other[1] - moved[label, 1] < height:
-                moved[label, 1] = other[1] - height
-        placed.append(moved[label])
-    return moved

@@ -88,7 +88,7 @@ def ranks_of_book(rec: Recommender, shop: Shop, book: dict[str, Any]) -> list[di
 
 
 def new_reader(shop: Shop) -> tuple[dict[str, Any], list[tuple[str, int]]]:
-    """Return features and history of somebody who has read the most read books of three genres."""
+    """Return features and history of a new reader, who has read the most read books of three genres."""
     read = shop.train.join(shop.books, on=ITEM).group_by("genre", ITEM).len("times")
     most = read.sort(["times", ITEM], descending=[True, False]).unique("genre", keep="first", maintain_order=True)[:3]
     features = {"age_group": "25-34", "favourite_genres": most["genre"][:2].to_list()}

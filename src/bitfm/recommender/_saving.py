@@ -18,7 +18,7 @@ from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.parameters import CodeParameters, Parameters, Prior, SideMoments, pack_model, unpack_model
 from bitfm.persist import Tensor, Tensors
-from bitfm.recommender._log import Log
+from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._reading import ColumnNote
 from bitfm.recommender._side import Side, Titles
 from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, FittedTables, State, field_name
@@ -80,6 +80,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     frames: FrameKind
     columns: list[_Note]
     notes: dict[str, str]
+    user_tower: str
     held_out: _HeldOut | None
     settings: _Settings
 
@@ -104,6 +105,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         frames=state.frames,
         columns=[_Note(**vars(note)) for note in recommender.columns],
         notes=_texts(recommender.notes),
+        user_tower=state.user_tower,
         held_out=None if recommender.held_out is None else _HeldOut(*recommender.held_out),
         settings=_Settings(**settings),
     )
@@ -126,11 +128,11 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     users, items = _side("user", about.user, tables), _side("item", about.item, tables)
     context = _columns("context", about.context, tables)
     _check(parameters, users, items, context, index)
-    log = Log(FeatureTable.from_tensors(len(users), len(items), persist.below(tables, "log.")))
+    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), persist.below(tables, "log.")))
     if not set(SEEN_FIELDS) == set(about.priors) == set(about.negatives_per):
         raise ModelFileError("has priors of sides that there are not")
     state = State.of(
-        FittedTables(users, items, context, log, parameters, about.settings.n_jobs),
+        FittedTables(users, items, context, log, parameters, about.settings.n_jobs, about.user_tower),
         model=record,
         index=index,
         priors={name: Prior(*prior) for name, prior in about.priors.items()},
@@ -144,7 +146,8 @@ def open_recommender(contents: persist.Contents) -> Recommender:
         raise ModelFileError("has n_jobs = 0, expected any other whole number")
     notes = [ColumnNote(**msgspec.structs.asdict(note)) for note in about.columns]
     held_out = None if about.held_out is None else HeldOut(**msgspec.structs.asdict(about.held_out))
-    return Recommender.of_state(state, notes, about.notes, held_out, **msgspec.structs.asdict(about.settings))
+    settings = {**msgspec.structs.asdict(about.settings), "user_tower": about.user_tower}
+    return Recommender.of_state(state, notes, about.notes, held_out, **settings)
 
 
 def _texts(notes: Mapping[Any, Any]) -> dict[str, str]:

@@ -9,11 +9,9 @@ from bitfm.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from bitfm.data.casting import as_text, as_words, one_as_text
     from bitfm.data.columns._column import FittedColumn, Kind
-    from bitfm.data.columns.category import Category
+    from bitfm.data.columns.category import Category, MultiCategory
     from bitfm.data.columns.dates import DateParts
-    from bitfm.data.columns.ignored import Ignored
-    from bitfm.data.columns.infer import Inferred, ObservedColumn, infer_kind
-    from bitfm.data.columns.multi_category import MultiCategory
+    from bitfm.data.columns.infer import Ignored, Inferred, ObservedColumn, infer_kind
     from bitfm.data.columns.number import Number
     from bitfm.data.columns.registry import kind_names, kind_of, register_kind, restore_column
     from bitfm.data.columns.text import Text
@@ -39,17 +37,15 @@ __all__ = [
     "restore_column",
 ]
 
-# Fetched when first asked for: the names of the kinds are in the help of commands, which waits for nothing else.
+# Imported at first use: the names of the kinds are in the help of commands, which waits for nothing else.
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
         "bitfm.data.casting": ("as_text", "as_words", "one_as_text"),
         "bitfm.data.columns._column": ("FittedColumn", "Kind"),
-        "bitfm.data.columns.category": ("Category",),
+        "bitfm.data.columns.category": ("Category", "MultiCategory"),
         "bitfm.data.columns.dates": ("DateParts",),
-        "bitfm.data.columns.ignored": ("Ignored",),
-        "bitfm.data.columns.infer": ("Inferred", "ObservedColumn", "infer_kind"),
-        "bitfm.data.columns.multi_category": ("MultiCategory",),
+        "bitfm.data.columns.infer": ("Ignored", "Inferred", "ObservedColumn", "infer_kind"),
         "bitfm.data.columns.number": ("Number",),
         "bitfm.data.columns.registry": ("kind_names", "kind_of", "register_kind", "restore_column"),
         "bitfm.data.columns.text": ("Text",),

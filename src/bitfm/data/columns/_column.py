@@ -5,20 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
+from reprlib import repr as short  # what a file says is of any length
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import ModelFileError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from bitfm.data.columns.infer import Inferred, ObservedColumn
-
-__all__ = ["FittedColumn", "Kind"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +29,8 @@ class Kind(ABC):
     called : str
         The name by which a user declares it.
     priority : int
-        When it is asked what a column is: the highest first. The package's own are "ignore" 100, "multi-category" 90,
-        "date" 80, "number" 70, "text" 60 and "category" 50.
+        Kinds of high priority are the first to infer what a column is. The package's own are "ignore" 100,
+        "multi-category" 90, "date" 80, "number" 70, "text" 60 and "category" 50.
 
     Examples
     --------
@@ -53,54 +50,29 @@ class Kind(ABC):
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
-        """Return this kind, with settings and the reason, if a column looks like it; by default never.
-
-        Parameters
-        ----------
-        column : ObservedColumn
-            Its name, its values, and what others have found out about them.
-        """
+        """Return this kind, with settings and the reason, if a column looks like it; by default never."""
         return None
 
     @abstractmethod
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
-        """Learn the features of a column from its values.
-
-        Parameters
-        ----------
-        name : str
-            What the column is called.
-        values : polars.Series
-            Of any type.
-        """
+        """Learn the features of a column from its values, which are of any type."""
 
     def readable(self, values: pl.Series) -> bool:
-        """Tell whether any of the values can be read as this kind; if none can, declaring it was a mistake.
-
-        Parameters
-        ----------
-        values : polars.Series
-            One or more, of any type, none of them null.
-        """
+        """Tell whether any of these non-null values can be read as this kind; if none can, declaring it is an error."""
         return True
 
     @abstractmethod
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
-        """Return a fitted column of what it saved.
+        """Return a fitted column of what it saved; anything else is a `ModelFileError`.
 
         Parameters
         ----------
         name : str
             What the column is called.
         state : mapping
-            Of `FittedColumn.state`, without what says the name and the kind.
+            Of `FittedColumn.state`, without the name and the kind.
         tensors : mapping
             Of `FittedColumn.tensors`.
-
-        Raises
-        ------
-        ModelFileError
-            If they are not what such a column saves.
         """
 
 
@@ -116,7 +88,6 @@ class FittedColumn(ABC):
 
     Examples
     --------
-    >>> import polars as pl
     >>> from bitfm.data import Category
     >>> column = Category().fit("country", pl.Series(["es", "us", None, "es"]))
     >>> column.width, column.label(0), column.facts()
@@ -128,8 +99,7 @@ class FittedColumn(ABC):
     """
 
     def __init__(self, name: str, kind: Kind) -> None:
-        self.name = name
-        self.kind = kind
+        self.name, self.kind = name, kind
 
     @property
     @abstractmethod
@@ -138,13 +108,7 @@ class FittedColumn(ABC):
 
     @abstractmethod
     def transform(self, values: pl.Series) -> FeatureTable:
-        """Return one row per value, float32; empty where the value is missing or was never seen.
-
-        Parameters
-        ----------
-        values : polars.Series
-            Of any type, whatever the type was when the column was fitted.
-        """
+        """Return one row per value of any type, float32; empty where the value is missing or was never seen."""
 
     @abstractmethod
     def label(self, feature: int) -> str:
@@ -163,37 +127,7 @@ class FittedColumn(ABC):
         return {}
 
 
-def damage(name: str, what: str) -> ModelFileError:
-    """Return the error that says what is wrong with a column of a model file."""
-    return ModelFileError(f"The column {name!r} of the model is damaged: {what}; save the model again.")
-
-
-def whole(name: str, state: Mapping[str, Any], key: str) -> int:
-    """Return a whole number from 0 up of a state."""
-    value = state.get(key)
-    if type(value) is not int or value < 0:
-        raise damage(name, f"{key} is {value!r}, expected a whole number from 0 up")
-    return value
-
-
-def exactly(name: str, what: str, given: Mapping[str, Any], expected: set[str]) -> None:
-    """Refuse a mapping that lacks a key or has one too many."""
-    if set(given) != expected:
-        raise damage(name, f"its {what} are {sorted(map(str, given))}, expected {sorted(expected)}")
-
-
-def reals(name: str, tensors: Mapping[str, NDArray[Any]], key: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return finite float64 numbers of the tensors; -1 in the shape stands for any length."""
-    array = tensors[key]
-    fits = len(array.shape) == len(shape) and all(
-        want in (-1, have) for want, have in zip(shape, array.shape, strict=True)
-    )
-    if array.dtype != np.float64 or not fits or not np.isfinite(array).all():
-        raise damage(name, f"{key} is {array.dtype} of shape {array.shape} or not finite, expected float64 of {shape}")
-    return array
-
-
-def check_count(kind: str, name: str, value: Any) -> None:
-    """Refuse a setting that is not a whole number from 1 up."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{kind}: {name} must be a whole number from 1 up, got {value!r}.")
+def check_facts(state: Mapping[str, Any], **types: type) -> None:
+    """Refuse a state that holds anything but facts of these names and types."""
+    if {key: type(value) for key, value in state.items()} != types:
+        raise ModelFileError(f"has the facts {short(dict(state))}, expected {', '.join(types) or 'none'}")

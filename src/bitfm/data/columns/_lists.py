@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.data.casting import as_text, as_words
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _SEPARATORS = "|;,"
 _LOOKED_AT = 20_000  # values that tell what the others look like
@@ -25,8 +23,6 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
 
     A string without separator, like any other value that is no list, is a list of one.
     """
-    import polars as pl
-
     if values.dtype == pl.Object:
         values = _python_lists(values, separator)
     if values.dtype == pl.Array:
@@ -35,8 +31,7 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
         text = as_text(values)
         if separator is None:
             return np.arange(len(text)), text
-        text = _unwrapped(text)
-        values = text.str.split(separator)
+        values = _unwrapped(text).str.split(separator)
     lengths = values.list.len().fill_null(0).to_numpy()
     tokens = values.filter(lengths > 0).explode()
     return np.repeat(np.arange(len(values)), lengths), tokens
@@ -44,8 +39,6 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
 
 def has_lists(values: pl.Series) -> bool:
     """Tell whether a column holds lists."""
-    import polars as pl
-
     if values.dtype == pl.Object:
         return any(isinstance(value, _LISTS) for value in values.to_list())
     return values.dtype in (pl.List, pl.Array)
@@ -53,15 +46,10 @@ def has_lists(values: pl.Series) -> bool:
 
 def find_separator(values: pl.Series) -> str | None:
     """Return what separates the values of a string column that holds lists, or None if it holds none."""
-    import polars as pl
-
     if values.dtype != pl.String:
         return None
     text = _unwrapped(as_words(values.gather_every(max(1, len(values) // _LOOKED_AT))).drop_nulls())
-    for separator in _SEPARATORS:
-        if _separates(separator, text):
-            return separator
-    return None
+    return next((separator for separator in _SEPARATORS if _separates(separator, text)), None)
 
 
 def _unwrapped(text: pl.Series) -> pl.Series:
@@ -72,8 +60,6 @@ def _unwrapped(text: pl.Series) -> pl.Series:
 
 def _separates(separator: str, text: pl.Series) -> bool:
     """Tell lists from prose and from numbers such as 1,000,000: their values are short and repeat across rows."""
-    import polars as pl
-
     digits_aside = text.str.replace_all(r"\d,\d{3}\b", "0") if separator == "," else text
     lists = text.filter(digits_aside.str.contains(separator, literal=True))
     if len(lists) < _GOOD_SHARE * len(text) or len(lists) < 2:
@@ -89,15 +75,10 @@ def _separates(separator: str, text: pl.Series) -> bool:
 
 
 def _python_lists(values: pl.Series, separator: str | None) -> pl.Series:
-    import polars as pl
+    def listed(value: Any) -> list[Any]:
+        if isinstance(value, _LISTS):
+            return list(value.ravel().tolist() if isinstance(value, np.ndarray) else value)
+        return value.split(separator) if separator and isinstance(value, str) else [value]
 
-    lists = [as_text(pl.Series(_listed(value, separator), dtype=pl.Object)).to_list() for value in values.to_list()]
+    lists = [as_text(pl.Series(listed(value), dtype=pl.Object)).to_list() for value in values.to_list()]
     return pl.Series(values.name, lists, dtype=pl.List(pl.String))
-
-
-def _listed(value: Any, separator: str | None) -> list[Any]:
-    if isinstance(value, np.ndarray):
-        return list(value.ravel().tolist())
-    if isinstance(value, _LISTS):
-        return list(value)
-    return value.split(separator) if separator and isinstance(value, str) else [value]

@@ -6,22 +6,20 @@ import calendar
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from reprlib import repr as short  # what a file says is of any length
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, damage, exactly
+from bitfm.data.columns._column import FittedColumn, Kind, check_facts
 from bitfm.data.columns.infer import Inferred, ObservedColumn
 from bitfm.data.columns.number import Bins
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import parse_times
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["DateParts"]
+from bitfm.errors import ModelFileError
 
 _SIZES = {"year": None, "month": 12, "weekday": 7, "hour": 24}  # as many years as there are
 _SINGLE_YEARS = 32  # of more different years, ranges of years
@@ -34,10 +32,10 @@ _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds since 1970 of the ye
 @register_kind
 @dataclass(frozen=True)
 class DateParts(Kind):
-    """Dates and times by year, month, weekday and hour: a feature for each year, each month and so on.
+    """Dates and times by year, month, weekday and hour: one feature per year, per month and so on.
 
-    Taken are dates, times, strings as ISO 8601 writes them, and seconds since 1970, all in UTC; see `parse_times`. A
-    year after the last one counts as the last. More than 32 years become ranges that hold about equally many rows.
+    Values are dates, times, strings as in ISO 8601, or seconds since 1970, all in UTC; see `parse_times`. A year after
+    the last one counts as the last. More than 32 years become ranges that hold about equally many rows.
 
     Parameters
     ----------
@@ -46,7 +44,6 @@ class DateParts(Kind):
 
     Examples
     --------
-    >>> import polars as pl
     >>> column = DateParts().fit("released", pl.Series(["1995-03-01", "1995-04-01", None]))
     >>> column.width, column.facts()
     (19, 'month, weekday')
@@ -69,9 +66,7 @@ class DateParts(Kind):
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
-        """Take dates, times, and seconds since 1970 in a column that is called so."""
-        import polars as pl
-
+        """Take dates, times, and seconds since 1970 in a column with such a name."""
         if column.distinct < 2:
             return None
         if column.values.dtype in (pl.Date, pl.Datetime):
@@ -81,7 +76,8 @@ class DateParts(Kind):
         numbers = column.numbers
         if numbers is None or not column.integers or column.has_codes or not _TIME.search(column.name):
             return None
-        plausible = numbers.min() >= _YEARS_1980_TO_2100[0] and numbers.max() <= _YEARS_1980_TO_2100[1]
+        first, last = _YEARS_1980_TO_2100
+        plausible = first <= numbers.min() and numbers.max() <= last
         return Inferred(cls(), "seconds since 1970, as its name says") if plausible else None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
@@ -100,16 +96,12 @@ class DateParts(Kind):
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
-        exactly(name, "facts", state, {"parts"})
-        exactly(name, "tensors", tensors, {"lows", "highs"})
-        parts = state["parts"]
-        if not isinstance(parts, list) or parts != [part for part in _SIZES if part in parts]:
-            raise damage(name, f"its parts are {parts!r}, expected some of {', '.join(_SIZES)}")
-        if self.parts is not None and set(parts) != set(self.parts):
-            raise damage(name, f"its parts are {parts!r}, expected {self.parts!r}")
-        years = Bins.restored(name, tensors)
+        check_facts(state, parts=list)
+        parts, years = state["parts"], Bins.restored(tensors)
+        if parts != [part for part in _SIZES if part in (self.parts or parts)]:
+            raise ModelFileError(f"has the parts {short(parts)}, expected {', '.join(self.parts or _SIZES)}")
         if len(years) and "year" not in parts:
-            raise damage(name, "it has years, but they are none of its parts")
+            raise ModelFileError("has years, but they are none of its parts")
         return _FittedDates(name, self, tuple(parts), years)
 
 
@@ -118,8 +110,7 @@ class _FittedDates(FittedColumn):
 
     def __init__(self, name: str, kind: DateParts, parts: tuple[str, ...], years: Bins) -> None:
         super().__init__(name, kind)
-        self._parts = parts
-        self._years = years
+        self._parts, self._years = parts, years
         sizes = [_SIZES[part] or len(years) for part in parts]
         self._starts = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
 
@@ -140,8 +131,8 @@ class _FittedDates(FittedColumn):
         return FeatureTable.sparse(indptr, indices, np.ones(len(indices), np.float32), self.width)
 
     def label(self, feature: int) -> str:
-        number = int(np.searchsorted(self._starts, feature, side="right")) - 1
-        part, code = self._parts[number], feature - self._starts[number]
+        place = int(np.searchsorted(self._starts, feature, side="right")) - 1
+        part, code = self._parts[place], feature - self._starts[place]
         if part == "year":
             return f"year {self._years.label(code)}"
         names = {"month": calendar.month_name[1:], "weekday": list(calendar.day_name)}.get(part)
@@ -159,8 +150,6 @@ class _FittedDates(FittedColumn):
 
 def _moments(values: pl.Series) -> pl.Series:
     """Return a column of any type as times in UTC, null where a value is none or not of the calendar."""
-    import polars as pl
-
     seconds = parse_times(values)
     seconds = seconds.set((seconds < _FIRST) | (seconds > _LAST), None)
     return (seconds * 1000).cast(pl.Datetime("ms"))
@@ -168,6 +157,5 @@ def _moments(values: pl.Series) -> pl.Series:
 
 def _codes(times: pl.Series, part: str) -> NDArray[np.float64]:
     """Return the year, or the month, the weekday or the hour counted from 0."""
-    numbers = {"year": times.dt.year, "month": times.dt.month, "weekday": times.dt.weekday, "hour": times.dt.hour}
-    first = 1 if part in ("month", "weekday") else 0
-    return numbers[part]().to_numpy().astype(np.float64) - first
+    codes: NDArray[np.float64] = getattr(times.dt, part)().to_numpy().astype(np.float64)
+    return codes - 1 if part in ("month", "weekday") else codes

@@ -1,30 +1,28 @@
-"""Which kind a column is, by its values: the kinds are asked one after the other."""
+"""Which kind a column is, by its values: the first kind that takes it, or else it is ignored."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
-from bitfm.data.columns._lists import has_lists
-from bitfm.data.columns.registry import all_kinds
+from bitfm.data.columns._column import FittedColumn, Kind, check_facts
+from bitfm.data.columns._lists import exploded, has_lists
+from bitfm.data.columns.registry import all_kinds, register_kind
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import is_date, parse_numbers
-
-if TYPE_CHECKING:
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from bitfm.data.columns._column import Kind
-
-__all__ = ["Inferred", "ObservedColumn", "infer_kind"]
+from bitfm.persist import check_tensors
 
 _LOOKED_AT = 20_000  # values that tell what the others look like
 _NEARLY_ALL = 0.95
-FEW = 32  # different whole numbers that are categories, rather than quantities
+FEW = 32  # different integers that are categories, rather than quantities
 _REPEATING = 0.2  # of the rows must share their value with another row, or the column tells nothing
 _ZEROS = 0.005  # of the values that begin with a zero: so few may be slips of the pen
 _CODE = re.compile(
@@ -40,7 +38,6 @@ class Inferred:
 
     Examples
     --------
-    >>> import polars as pl
     >>> infer_kind("stars", pl.Series([3, 5, None, 3]))
     Inferred(kind=Category(max_categories=1000000), reason='2 distinct whole numbers')
     """
@@ -50,7 +47,7 @@ class Inferred:
 
 
 class ObservedColumn:
-    """A column as `Kind.infer` sees it; what several kinds want to know is found out once.
+    """A column as `Kind.infer` sees it; what several kinds look at is computed once.
 
     Attributes
     ----------
@@ -61,20 +58,16 @@ class ObservedColumn:
 
     Examples
     --------
-    >>> import polars as pl
     >>> column = ObservedColumn("price", pl.Series(["$4.99", " ", "$5"]))
     >>> column.is_text, column.distinct, column.numbers
     (True, 2, array([4.99, 5.  ]))
     """
 
     def __init__(self, name: str, values: pl.Series) -> None:
-        import polars as pl
-
         self.name = name
         self.has_lists = has_lists(values)
-        words = values.dtype in (pl.Object, pl.String, pl.Binary, pl.Time) and not self.has_lists
-        self.values = as_words(values) if words else values
-        self.is_text = words  # and not, say, categories
+        self.is_text = values.dtype in (pl.Object, pl.String, pl.Binary, pl.Time) and not self.has_lists
+        self.values = as_words(values) if self.is_text else values
 
     @cached_property
     def present(self) -> pl.Series:
@@ -85,8 +78,6 @@ class ObservedColumn:
     @cached_property
     def distinct(self) -> int:
         """How many different values there are; 0 for lists and nested values, which cannot be told apart."""
-        import polars as pl
-
         return 0 if self.values.dtype.is_nested() or self.values.dtype == pl.Object else self.present.n_unique()
 
     @cached_property
@@ -96,35 +87,34 @@ class ObservedColumn:
 
     @cached_property
     def informative(self) -> pl.Series:
-        """The sample of strings without words such as "unknown", which to dates and numbers are missing."""
+        """The sample of strings without words such as "unknown", which are missing dates and numbers."""
         return self.sample.filter(~self.sample.str.to_lowercase().is_in(_MISSING))
 
     @cached_property
     def has_dates(self) -> bool:
         """Whether nearly all strings are dates."""
-        return (
-            self.is_text
-            and len(self.informative) > 0
-            and is_date(self.informative).sum() >= _NEARLY_ALL * len(self.informative)
-        )
+        n = len(self.informative) if self.is_text else 0
+        return n > 0 and is_date(self.informative).sum() >= _NEARLY_ALL * n
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The finite numbers of the sample, or None where values are none, or fewer than nearly all of the strings."""
-        import polars as pl
-
-        dtype, values = self.values.dtype, self.sample
         if self.is_text:
             numbers = parse_numbers(self.informative)
             if self.has_dates or not len(self.informative) or numbers.count() < _NEARLY_ALL * len(self.informative):
                 return None
-        elif dtype == pl.Duration:
-            numbers = values.dt.total_microseconds() / 1e6
-        elif dtype.is_numeric():
-            numbers = parse_numbers(values)
+        elif self.values.dtype == pl.Duration:
+            numbers = self.sample.dt.total_microseconds() / 1e6
+        elif self.values.dtype.is_numeric():
+            numbers = parse_numbers(self.sample)
         else:
             return None
         return numbers.drop_nulls().to_numpy()
+
+    @cached_property
+    def has_strings(self) -> bool:
+        """Whether there are different strings that are neither dates nor numbers."""
+        return self.is_text and self.distinct > 1 and not self.has_dates and self.numbers is None
 
     @cached_property
     def integers(self) -> bool:
@@ -152,34 +142,75 @@ class ObservedColumn:
         return n - once >= _REPEATING * n
 
 
-def infer_kind(name: str, values: pl.Series) -> Inferred:
-    """Guess which kind a column is.
-
-    Parameters
-    ----------
-    name : str
-        What the column is called. A number called an id or a code is no quantity, and one called a time is seconds.
-    values : polars.Series
-        Of any type.
-
-    Returns
-    -------
-    Inferred
-        The kind, and why.
+@register_kind
+@dataclass(frozen=True)
+class Ignored(Kind):
+    """A column that is left out: it has no features.
 
     Examples
     --------
-    >>> import polars as pl
+    >>> Ignored().fit("picture", pl.Series(["http://shop/1.png", "http://shop/2.png"])).width
+    0
+    """
+
+    called: ClassVar[str] = "ignore"
+    priority: ClassVar[int] = 100
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take columns that say nothing about rows."""
+        reason = None
+        if column.has_lists:
+            reason = None if exploded(column.values, None)[1].count() else "no values"
+        elif column.values.dtype.is_nested():
+            reason = "nested values"
+        elif column.distinct == 0:
+            reason = "no values"
+        elif column.distinct == 1:
+            reason = "the same value in every row" if len(column.present) == len(column.values) else None
+        elif column.numbers is not None and not len(column.numbers):
+            reason = "no finite numbers"
+        return Inferred(cls(), reason) if reason else None
+
+    def fit(self, name: str, values: pl.Series) -> FittedColumn:
+        """Learn nothing."""
+        return _FittedIgnored(name, self)
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        check_facts(state)
+        check_tensors(tensors, {})
+        return _FittedIgnored(name, self)
+
+
+class _FittedIgnored(FittedColumn):
+    """No features."""
+
+    width = 0
+
+    def transform(self, values: pl.Series) -> FeatureTable:
+        return FeatureTable.empty(len(values), 0)
+
+    def label(self, feature: int) -> str:
+        raise IndexError(f"The column {self.name!r} is ignored, so it has no feature {feature}.")
+
+    def facts(self) -> str:
+        return "ignored"
+
+
+def infer_kind(name: str, values: pl.Series) -> Inferred:
+    """Infer which kind a column is from its name and its values, which are of any type.
+
+    A number called an id or a code is not a quantity, and one called a time is seconds.
+
+    Examples
+    --------
     >>> infer_kind("genres", pl.Series(["Comedy|Drama", "Drama", "Comedy", "Drama|Comedy"]))
     Inferred(kind=MultiCategory(separator='|', max_categories=1000000), reason="lists separated by '|'")
-    >>> infer_kind("title", pl.Series(["Toy Story", "Grumpier Old Men", "Heat", "Sudden Death"])).reason
-    'mostly different texts of 2 words'
     """
-    from bitfm.data.columns.ignored import Ignored
-
     column = ObservedColumn(name, values)
     for kind in all_kinds():
-        found = kind.infer(column)
-        if found is not None:
-            return found
+        inferred = kind.infer(column)
+        if inferred is not None:
+            return inferred
     return Inferred(Ignored(), f"{column.distinct:,} values in {len(column.present):,} rows hardly repeat")

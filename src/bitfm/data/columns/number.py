@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, reals
+from bitfm.data.columns._column import FittedColumn, Kind, check_facts
 from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import number_text, parse_numbers
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["Number"]
+from bitfm.errors import ModelFileError
+from bitfm.persist import Tensor, check_tensors
+from bitfm.validation import check_choice, check_integer
 
 _FARTHEST = 4.0  # spreads from the mean; beyond, a number counts as this far
+_BINS = dict.fromkeys(("lows", "highs"), Tensor("float64", "bins", low=-np.inf))
+_STANDARD = {"mean": Tensor("float64", low=-np.inf), "spread": Tensor("float64", low=0)}
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,14 @@ class Bins:
         return cls(distinct[np.concatenate([[0], ends[:-1] + 1])], distinct[ends])
 
     def find(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the bin of each number, -1 for NaN; the outer bins go on for ever."""
+        """Return the bin of each number, -1 for NaN; the outer bins have no outer end."""
         if not len(self):
             return np.full(len(numbers), -1, np.int32)
-        found = np.searchsorted(self.highs[:-1], numbers)
-        return np.where(np.isnan(numbers), -1, found).astype(np.int32)
+        return np.where(np.isnan(numbers), -1, np.searchsorted(self.highs[:-1], numbers)).astype(np.int32)
 
-    def label(self, number: int) -> str:
+    def label(self, index: int) -> str:
         """Return a bin as people write it."""
-        low, high = (number_text(float(ends[number])) for ends in (self.lows, self.highs))
+        low, high = (number_text(float(ends[index])) for ends in (self.lows, self.highs))
         return low if low == high else f"{low} to {high}"
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -60,13 +60,13 @@ class Bins:
         return {"lows": self.lows, "highs": self.highs}
 
     @classmethod
-    def restored(cls, name: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
+    def restored(cls, tensors: Mapping[str, NDArray[Any]]) -> Self:
         """Return the bins of `tensors`."""
-        lows = reals(name, tensors, "lows", (-1,))
-        highs = reals(name, tensors, "highs", lows.shape)
-        if (lows > highs).any() or (highs[:-1] >= lows[1:]).any():
-            raise damage(name, "its bins do not rise")
-        return cls(lows, highs)
+        check_tensors(tensors, _BINS)
+        bins = cls(**tensors)
+        if (bins.lows > bins.highs).any() or (bins.highs[:-1] >= bins.lows[1:]).any():
+            raise ModelFileError("has bins that do not rise")
+        return bins
 
 
 @register_kind
@@ -74,27 +74,24 @@ class Bins:
 class Number(Kind):
     """A quantity, such as a price or a year.
 
-    Strings of numbers count, too: "4.99", "$4.99" and "1,299"; see `parse_numbers`. A duration counts in seconds, a
-    date in seconds since 1970. A value that is no number is missing.
+    Strings such as "4.99", "$4.99" and "1,299" are numbers as well; see `parse_numbers`. A duration counts in seconds,
+    a date in seconds since 1970. A value that is not a number is missing.
 
     Parameters
     ----------
     scale : "bins" or "standard", default "bins"
-        ``"bins"``: a feature for each of several ranges that hold about equally many rows. The first and the last
-        go on for ever. ``"standard"``: one feature, the distance from the mean in standard deviations, at most 4.
+        ``"bins"``: one feature per range, of ranges that hold about equally many rows; the first and the last have no
+        outer end. ``"standard"``: one feature, the distance from the mean in standard deviations, at most 4.
     bins : int, default 10
         How many ranges there are, at most. Where there are no more different numbers than this, each has its own.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> years = pl.Series([1990, 1991, 1995, 1996, None, 1999, 2004])
-    >>> column = Number(bins=3).fit("year", years)
+    >>> column = Number(bins=3).fit("year", pl.Series([1990, 1991, 1995, 1996, None, 1999, 2004]))
     >>> [column.label(feature) for feature in range(column.width)]
     ['1990 to 1991', '1995 to 1996', '1999 to 2004']
-    >>> column.transform(pl.Series([1980, 1996, None])).toarray()
+    >>> column.transform(pl.Series([1980, None])).toarray()
     array([[1., 0., 0.],
-           [0., 1., 0.],
            [0., 0., 0.]], dtype=float32)
     >>> Number(scale="standard").fit("price", pl.Series([1.0, 3.0])).transform(pl.Series(["$4.00"])).toarray()
     array([[2.]], dtype=float32)
@@ -106,9 +103,8 @@ class Number(Kind):
     bins: int = 10
 
     def __post_init__(self) -> None:
-        if self.scale not in ("bins", "standard"):
-            raise ValueError(f"Number: scale must be 'bins' or 'standard', got {self.scale!r}.")
-        check_count("Number", "bins", self.bins)
+        check_choice("Number: scale", self.scale, ("bins", "standard"))
+        check_integer("Number: bins", self.bins, 1)
 
     @classmethod
     def shorthands(cls) -> dict[str, Self]:
@@ -117,7 +113,7 @@ class Number(Kind):
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
-        """Take numbers, unless they are codes, or whole and few."""
+        """Take numbers, unless they are codes, or few integers."""
         numbers = column.numbers
         if numbers is None or column.distinct < 2 or column.has_codes or (column.integers and column.distinct <= FEW):
             return None
@@ -138,15 +134,11 @@ class Number(Kind):
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
-        exactly(name, "facts", state, set())
+        check_facts(state)
         if self.scale == "bins":
-            exactly(name, "tensors", tensors, {"lows", "highs"})
-            return _FittedBins(name, self, Bins.restored(name, tensors))
-        exactly(name, "tensors", tensors, {"mean", "spread"})
-        mean, spread = (float(reals(name, tensors, key, ())) for key in ("mean", "spread"))
-        if spread < 0:
-            raise damage(name, f"its spread is {spread}")
-        return _FittedStandard(name, self, mean, spread)
+            return _FittedBins(name, self, Bins.restored(tensors))
+        check_tensors(tensors, _STANDARD)
+        return _FittedStandard(name, self, float(tensors["mean"]), float(tensors["spread"]))
 
 
 class _FittedBins(FittedColumn):
@@ -182,22 +174,19 @@ class _FittedStandard(FittedColumn):
 
     def __init__(self, name: str, kind: Number, mean: float, spread: float) -> None:
         super().__init__(name, kind)
-        self._mean = mean
-        self._spread = spread
+        self._mean, self._spread = mean, spread
 
     @property
     def width(self) -> int:
         return int(self._spread > 0)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        numbers = quantities(values)
         if not self.width:
-            return FeatureTable.empty(len(numbers), 0)
+            return FeatureTable.empty(len(values), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
-            distance = np.clip((numbers - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
-        values32 = distance.astype(np.float32)
-        table = FeatureTable.one_hot(np.where(np.isnan(distance) | (values32 == 0), -1, 0), 1)
-        return replace(table, values=values32[np.isfinite(values32) & (values32 != 0)])
+            distance = np.clip((quantities(values) - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
+        column = np.nan_to_num(distance).astype(np.float32)[:, None]
+        return FeatureTable.sparse(*FeatureTable.dense(column).arrays(), n_columns=1)
 
     def label(self, feature: int) -> str:
         return "value"
@@ -213,8 +202,6 @@ class _FittedStandard(FittedColumn):
 
 def quantities(values: pl.Series) -> NDArray[np.float64]:
     """Return a column of any type as numbers, NaN where a value is none."""
-    import polars as pl
-
     if values.dtype == pl.Duration:
         values = values.dt.total_microseconds() / 1e6
     elif values.dtype in (pl.Date, pl.Datetime):

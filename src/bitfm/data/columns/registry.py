@@ -7,6 +7,7 @@ from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from reprlib import repr as short  # what a file says is of any length
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bitfm.errors import ModelFileError
@@ -16,44 +17,28 @@ if TYPE_CHECKING:
 
     from bitfm.data.columns._column import FittedColumn, Kind
 
-__all__ = ["all_kinds", "kind_names", "kind_of", "register_kind", "restore_column"]
-
 GROUP = "bitfm.columns"  # of entry points: name = "module:Class"
 
-# Names, and where they are registered, so that telling the names imports nothing.
+# Names, and the modules that register them, so that listing the names imports nothing.
 _BUILT_IN = {
     "category": "category",
-    "multi-category": "multi_category",
+    "multi-category": "category",
     "number": "number",
     "standard": "number",
     "text": "text",
     "date": "dates",
-    "ignore": "ignored",
+    "ignore": "infer",
 }
-_KINDS: dict[str, type[Kind]] = {}
-_DECLARED: dict[str, Kind] = {}
-_PLACES: dict[str, tuple[str, str]] = {}  # the module and class of each name, the same when imported again
+_KINDS: dict[str, type[Kind]] = {}  # by the kind's name and by its shorthands
 
 K = TypeVar("K", bound="type[Kind]")
 
 
 def register_kind(kind: K) -> K:
-    """Register a kind of column by its name, so that users can declare it and files that have it open.
+    """Register a class derived from `Kind` by its name, so that users can declare it and files that have it open.
 
     A decorator of the class. A package that is installed need not be imported first if it has an entry point in the
     group ``bitfm.columns`` with the kind's name.
-
-    Parameters
-    ----------
-    kind : class derived from Kind
-        A frozen dataclass.
-
-    Raises
-    ------
-    TypeError
-        If it is none, or has no name.
-    ValueError
-        If another kind has its name.
 
     Examples
     --------
@@ -65,17 +50,15 @@ def register_kind(kind: K) -> K:
 
     if not (isinstance(kind, type) and issubclass(kind, Kind)) or not isinstance(getattr(kind, "called", None), str):
         raise TypeError(f"register_kind: expected a class derived from Kind with a name in `called`, got {kind!r}.")
-    shorthands = kind.shorthands()
-    place = kind.__module__, kind.__qualname__
-    for name in {kind.called, *shorthands}:
+    names = kind.called, *kind.shorthands()
+    for name in names:
         foreign = name in _BUILT_IN and kind.__module__ != f"{__package__}.{_BUILT_IN[name]}"
-        if foreign or _PLACES.get(name, place) != place:
+        other = _KINDS.get(name, kind)  # the same when its module is imported again
+        if foreign or (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
             raise ValueError(
                 f"register_kind: there is a kind called {name!r} already; give {kind.__name__} another name."
             )
-    _PLACES.update(dict.fromkeys((kind.called, *shorthands), place))
-    _KINDS[kind.called] = kind
-    _DECLARED.update(shorthands)
+    _KINDS.update(dict.fromkeys(names, kind))
     return kind
 
 
@@ -87,37 +70,19 @@ def kind_names() -> list[str]:
     >>> kind_names()[:4]
     ['category', 'multi-category', 'number', 'standard']
     """
-    return list(dict.fromkeys([*_BUILT_IN, *_DECLARED, *_installed()]))
+    declarable = [name for name, kind in _KINDS.items() if name in kind.shorthands()]
+    return list(dict.fromkeys([*_BUILT_IN, *declarable, *_installed()]))
 
 
 def all_kinds() -> list[type[Kind]]:
-    """Return all kinds, those first that are asked first what a column is.
-
-    Examples
-    --------
-    >>> [kind.called for kind in all_kinds() if kind.__module__.startswith("bitfm.")]
-    ['ignore', 'multi-category', 'date', 'number', 'text', 'category']
-    """
+    """Return all kinds, those of the highest priority first."""
     for name in (*_BUILT_IN, *_installed()):
         _load(name)
-    return sorted(_KINDS.values(), key=lambda kind: -kind.priority)
+    return sorted(dict.fromkeys(_KINDS.values()), key=lambda kind: -kind.priority)
 
 
 def kind_of(declared: str | Kind) -> Kind:
-    """Return the kind of column that a user declared.
-
-    Parameters
-    ----------
-    declared : Kind or str
-        An instance, or a name: "category", "multi-category", "number", "standard", "text", "date", "ignore" or one that
-        `register_kind` has.
-
-    Raises
-    ------
-    ValueError
-        If there is no kind of that name.
-    TypeError
-        If it is neither a kind nor a string.
+    """Return the kind of column that a user declared, as an instance or by its name (see `kind_names`).
 
     Examples
     --------
@@ -135,60 +100,45 @@ def kind_of(declared: str | Kind) -> Kind:
             f"kind_of: expected a kind such as Category() or its name, got {type(declared).__name__} {declared!r}."
         )
     _load(declared)
-    if declared not in _DECLARED:
+    shorthands = _KINDS[declared].shorthands() if declared in _KINDS else {}
+    if declared not in shorthands:
         raise ValueError(f"kind_of: there is no kind {declared!r}; the kinds are {', '.join(kind_names())}.")
-    return _DECLARED[declared]
+    return shorthands[declared]
 
 
 def restore_column(state: Any, tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
-    """Return the fitted column whose `state` and `tensors` these are.
-
-    Parameters
-    ----------
-    state : dict
-        Believed in nothing: it may come from a damaged file.
-    tensors : mapping of str to array
-        Kept, not copied.
-
-    Raises
-    ------
-    ModelFileError
-        If they are anything else.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from bitfm.data import Category
-    >>> column = Category().fit("country", pl.Series(["es", "us"]))
-    >>> restore_column(column.state(), column.tensors()).label(1)
-    'us'
-    """
-    from bitfm.data.columns._column import damage
-
+    """Return the fitted column whose `state` and `tensors` these are; anything else is a `ModelFileError`."""
     if not isinstance(state, Mapping) or not isinstance(state.get("name"), str):
         raise ModelFileError("A column of the model is damaged: it has no name; save the model again.")
     rest = dict(state)
     name, called, settings = rest.pop("name"), rest.pop("kind", None), rest.pop("settings", None)
     if not isinstance(called, str):
-        raise damage(name, f"its kind is {called!r}, expected a name")
+        raise _damage(name, f"its kind is {short(called)}, expected a name")
     _load(called)
-    if called not in _KINDS:
+    if called not in _KINDS or _KINDS[called].called != called:
         raise ModelFileError(
             f"The column {name!r} of the model is of the kind {called!r}, expected one of {', '.join(kind_names())}; "
             "install or import the package that registers this kind."
         )
-    if not isinstance(settings, Mapping) or set(settings) != {field.name for field in fields(_KINDS[called])}:
-        raise damage(name, f"its settings are {settings!r}")
     try:
+        if set(settings) != {field.name for field in fields(_KINDS[called])}:
+            raise TypeError
         kind = _KINDS[called](**settings)
     except (TypeError, ValueError):
-        raise damage(name, f"its settings are {settings!r}") from None
-    return kind.restored(name, rest, tensors)
+        raise _damage(name, f"its settings are {short(settings)}") from None
+    try:
+        return kind.restored(name, rest, tensors)
+    except ModelFileError as error:
+        raise _damage(name, str(error)) from None
+
+
+def _damage(name: str, what: str) -> ModelFileError:
+    return ModelFileError(f"The column {name!r} of the model is damaged: {what}; save the model again.")
 
 
 def _load(name: str) -> None:
     """Import the module that registers a name, if there is one and it has not been."""
-    if name in _KINDS or name in _DECLARED:
+    if name in _KINDS:
         return
     if name in _BUILT_IN:
         import_module(f"bitfm.data.columns.{_BUILT_IN[name]}")

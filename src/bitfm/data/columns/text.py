@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_count, damage, exactly, reals
+from bitfm.data.columns._column import FittedColumn, Kind, check_facts
 from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tfidf import WordWeights
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["Text"]
+from bitfm.persist import Tensor, check_tensors
+from bitfm.validation import check_integer
 
 _PROSE = 8.0  # words per value
 _SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
+_WEIGHTS = {"idf": Tensor("float64", "words", low=np.finfo(np.float64).tiny)}
 
 
 @register_kind
 @dataclass(frozen=True)
 class Text(Kind):
-    """Prose, such as titles or descriptions: a feature for each of the words that weigh most, see `Words`.
+    """Prose, such as titles or descriptions: one feature per word, of the words that weigh most; see `Words`.
 
     A word that occurs in a single text is left out, unless there are fewer than 100 texts.
 
@@ -42,7 +41,6 @@ class Text(Kind):
 
     Examples
     --------
-    >>> import polars as pl
     >>> column = Text(max_words=2).fit("plot", pl.Series(["A dragon guards gold.", "Gold, and more gold!", None]))
     >>> [column.label(feature) for feature in range(column.width)]
     ['dragon', 'gold']
@@ -56,12 +54,12 @@ class Text(Kind):
     max_words: int = 8000
 
     def __post_init__(self) -> None:
-        check_count("Text", "max_words", self.max_words)
+        check_integer("Text: max_words", self.max_words, 1)
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
         """Take strings of many words, or of several words that are mostly different."""
-        if not column.is_text or column.distinct < 2 or column.has_dates or column.numbers is not None:
+        if not column.has_strings:
             return None
         words, different = column.mean_words, column.distinct > len(column.present) / 2
         if words >= _PROSE and (different or column.distinct > FEW):
@@ -77,50 +75,42 @@ class Text(Kind):
         texts = as_words(values).drop_nulls().to_list()
         words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
         try:
-            words.fit(texts)
+            return _FittedText(name, self, words.fit(texts).weights_)
         except ValueError:  # scikit-learn's way to say that no word is left
-            return _FittedText(name, self, None)
-        return _FittedText(name, self, words.weights_)
+            return _FittedText(name, self, WordWeights([], np.zeros(0)))
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
-        exactly(name, "facts", state, set())
-        exactly(name, "tensors", tensors, {"bytes", "offsets", "sorted", "idf"})
-        idf = reals(name, tensors, "idf", (-1,))
-        try:
-            known = Vocabulary.from_tensors({key: tensors[key] for key in ("bytes", "offsets", "sorted")})
-        except ModelFileError as error:
-            raise damage(name, str(error).rstrip(".").removesuffix("; save the model again")) from None
+        check_facts(state)
+        weights = {key: tensor for key, tensor in tensors.items() if key in _WEIGHTS}
+        known = Vocabulary.from_tensors({key: tensor for key, tensor in tensors.items() if key not in _WEIGHTS})
+        check_tensors(weights, _WEIGHTS, {"words": len(known)})
         words = known.take(np.arange(len(known))).to_list()
-        if len(words) != len(idf) or len(set(words)) != len(words) or (idf <= 0).any():
-            raise damage(name, f"it has {len(idf)} weights for {len(set(words))} different words")
-        return _FittedText(name, self, WordWeights(words, idf) if words else None)
+        if len(set(words)) != len(words):
+            raise ModelFileError(f"has {len(words)} weights for {len(set(words))} different words")
+        return _FittedText(name, self, WordWeights(words, weights["idf"]))
 
 
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    def __init__(self, name: str, kind: Text, words: WordWeights | None) -> None:
+    def __init__(self, name: str, kind: Text, weights: WordWeights) -> None:
         super().__init__(name, kind)
-        self._words = words  # None: no word was left
+        self._weights = weights
 
     @property
     def width(self) -> int:
-        return 0 if self._words is None else len(self._words.words)
+        return len(self._weights.words)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        if self._words is None or not len(values):
-            return FeatureTable.empty(len(values), self.width)
-        return self._words.transform(as_words(values).to_list())
+        return self._weights.transform(as_words(values).to_list())
 
     def label(self, feature: int) -> str:
-        return self._words.words[feature] if self._words is not None else ""
+        return self._weights.words[feature]
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        import polars as pl
-
-        words, idf = ([], np.zeros(0)) if self._words is None else (self._words.words, self._words.idf)
-        return Vocabulary.of(pl.Series(words, dtype=pl.String)).tensors() | {"idf": idf}
+        words = pl.Series(self._weights.words, dtype=pl.String)
+        return Vocabulary.of(words).tensors() | {"idf": self._weights.idf}
