@@ -197,8 +197,9 @@ class FeatureModelContract:
     def test_the_callback_gets_every_iteration_and_true_stops_the_fit(self) -> None:
         self.need("callback")
         X, y = self.problem()
-        last = len(self.fitted()[0].fit_log_)
-        for after in {1, 2, last - 1, last + 1} - {0}:
+        log = self.fitted()[0].fit_log_
+        last, starts = len(log), {place for place, item in enumerate(log, 1) if item.number == 1}
+        for after in sorted(starts | {2, last + 1}):
             seen: list[Any] = []
 
             def stop(item: Any, seen: list[Any] = seen, after: int = after) -> bool:
