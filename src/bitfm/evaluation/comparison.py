@@ -78,11 +78,11 @@ def compare(a: PerUser, b: PerUser, *, level: float = 0.95, n: int = 10_000, see
     if a.ks != b.ks or a.values.ndim != b.values.ndim:
         raise ValueError(f"compare: the first has k={a.ks}, the second k={b.ks}; evaluate both at the same.")
     differences = _paired(a, b)
-    table = differences._table()
+    table = differences.table()
     threads = thread_count(-1) if n * table.size > 1_000_000 else 1
     far = _core.count_far_flips(table, seed, n, threads)
     low, high = differences.interval(level, seed=seed)
-    p_value = differences._shaped((1 + far) / (1 + n))
+    p_value = differences.shaped((1 + far) / (1 + n))
     return Comparison(len(differences), differences.mean(), low, high, p_value)
 
 

@@ -63,8 +63,8 @@ class PerUser:
 
     def mean(self) -> Mean:
         """Return the mean over users, or one for each k; NaN if there are no users."""
-        columns = np.ascontiguousarray(self._table().T)  # each by itself, so that a mean does not depend on the others
-        return self._shaped(columns.mean(axis=1) if len(self) else np.full(len(columns), np.nan))
+        columns = np.ascontiguousarray(self.table().T)  # each by itself, so that a mean does not depend on the others
+        return self.shaped(columns.mean(axis=1) if len(self) else np.full(len(columns), np.nan))
 
     def interval(self, level: float = 0.95, n: int = 1000, seed: int = 0) -> tuple[Mean, Mean]:
         """Return where the mean lies for that share of draws of other users, by the percentile bootstrap.
@@ -99,16 +99,18 @@ class PerUser:
         n = check_integer("n", n, 1, 2**31 - 1)
         if not len(self):
             raise ValueError("interval: there are no users to draw from.")
-        table = self._table()
+        table = self.table()
         threads = thread_count(-1) if n * table.size > 100_000 else 1
         means = _core.bootstrap_means(table, check_seed(seed), n, threads).reshape(n, -1)
         low, high = np.quantile(means, [outside, 1 - outside], axis=0)
-        return self._shaped(low), self._shaped(high)
+        return self.shaped(low), self.shaped(high)
 
-    def _table(self) -> npt.NDArray[np.float64]:
+    def table(self) -> npt.NDArray[np.float64]:
+        """Return the values as users × ks."""
         return np.ascontiguousarray(self.values.reshape(len(self), -1 if len(self) else max(1, len(self.ks))))
 
-    def _shaped(self, columns: npt.NDArray[np.float64]) -> Mean:
+    def shaped(self, columns: npt.NDArray[np.float64]) -> Mean:
+        """Return one value per k as the values are: a number if there is one k alone."""
         return columns if self.values.ndim == 2 else float(columns[0])
 
 

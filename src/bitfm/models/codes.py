@@ -40,7 +40,7 @@ class CodeModel(FeatureModel):
     pairs_: str
     fit_log_: list[Iteration]
     n_iter_: int
-    _saved_index: Index | None = None  # what the model's file held beside it
+    saved_index: Index | None = None  # what the model's file held beside it
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,8 +127,8 @@ class CodeModel(FeatureModel):
         (1, 3)
         """
         check_is_fitted(self)
-        if items is None and self._saved_index is not None and block in (None, self._saved_index.block):
-            return self._saved_index
+        if items is None and self.saved_index is not None and block in (None, self.saved_index.block):
+            return self.saved_index
         return Index(self.parameters_, items, block, mode=mode, bits=bits, rescore=rescore)
 
     def save(self, path: str | os.PathLike[str], *, index: Index | None = None) -> None:
@@ -210,7 +210,7 @@ class CodeModel(FeatureModel):
     def from_record(cls, record: ModelRecord, parameters: Any, index: Index | None = None) -> Self:
         """Return the fitted model of what a file keeps, and the index that was saved beside it."""
         model = super().from_record(record, parameters)
-        model._saved_index = index
+        model.saved_index = index
         return model
 
     @property

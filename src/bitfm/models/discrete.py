@@ -124,7 +124,7 @@ class DiscreteFM(CodeModel):
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._all_or_nothing():
-            for name in ("pairs_", "_saved_index"):  # of a fit to other blocks
+            for name in ("pairs_", "saved_index"):  # of a fit to other blocks
                 self.__dict__.pop(name, None)
             blocks, y, _ = self._training_data(X, y, None, fields)
             self.pairs_ = check_choice("pairs", self.pairs, ("all", "across"))

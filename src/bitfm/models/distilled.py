@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.data.one_hot import split_one_hot
+from bitfm.models.base import check_same_features
 from bitfm.models.codes import CodeModel, in_single_precision
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback, Progress
@@ -121,7 +122,7 @@ class DistilledFM(CodeModel):
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._all_or_nothing():
-            for name in ("pairs_", "_saved_index"):  # of a fit to other blocks
+            for name in ("pairs_", "saved_index"):  # of a fit to other blocks
                 self.__dict__.pop(name, None)
             blocks, y, _ = self._training_data(X, y, None, fields)
             pairs = check_choice("pairs", self.pairs, ("auto", "all", "across"))
@@ -153,7 +154,7 @@ class DistilledFM(CodeModel):
         if shared and self.pairs_ == "all":
             raise ValueError("gains 'field' needs pairs across blocks; give Blocks, or leave it 'feature'.")
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
-            self.teacher._check_same_features(self)
+            check_same_features("teacher", self.teacher, self)
         return DistillationSettings(
             bits=check_bits(self.bits),
             teacher=self.teacher,

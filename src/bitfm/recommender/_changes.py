@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.parameters import Ids, Ratings, TowerRows, fold_in, ids_of, with_codes, with_ids
-from bitfm.recommender._log import Log
+from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._state import State
 from bitfm.validation import thread_count
 
@@ -51,7 +51,7 @@ def with_ratings(
     return _reindexed(state, touched["item"])
 
 
-def solve_rows(state: State, name: str, numbers: npt.NDArray[Any], before: Log) -> Ids:
+def solve_rows(state: State, name: str, numbers: npt.NDArray[Any], before: InteractionMatrix) -> Ids:
     """Solve for the codes of some ids from their ratings in the log; they know of those in the log before."""
     own = state.rows(name, numbers)
     seen = state.log.side(name).take(numbers)
@@ -73,7 +73,7 @@ def _one_a_pair(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Return the mean of what is given for each pair, as in a log."""
     shape = int(users.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1
-    pairs = Log.of(users, items, ratings, shape).by_user
+    pairs = InteractionMatrix.of(users, items, ratings, shape).by_user
     rows = np.repeat(np.arange(len(pairs), dtype=np.int32), np.diff(pairs.indptr))
     return rows, pairs.indices, pairs.values.astype(np.float64)
 
@@ -106,7 +106,7 @@ def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> t
         side, numbers = state.side(name).with_rows(ids, frame)
     users, items = (side, state.items) if name == "user" else (state.users, side)
     nothing = np.zeros(0, np.int32)
-    log: Log = state.log.extended(nothing, nothing, nothing, (len(users), len(items)))
+    log: InteractionMatrix = state.log.extended(nothing, nothing, nothing, (len(users), len(items)))
     grown = with_ids(state.parameters, {"user": len(users), "item": len(items)})
     index = state.index.with_parameters(grown)
     touched = {name: np.unique(numbers)}

@@ -18,7 +18,7 @@ from bitfm.models import Callback, DiscreteFM, DistilledFM
 from bitfm.parameters import Prior, SideMoments, ids_of, prior_variance, with_all_ids
 from bitfm.recommender._contexts import context_block
 from bitfm.recommender._events import FOLDS, event_examples
-from bitfm.recommender._log import Log, seen_table
+from bitfm.recommender._matrix import InteractionMatrix, seen_table
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, FittedTables, State, field_name, moments_of
 from bitfm.retrieval import Index
@@ -58,7 +58,7 @@ class Fitting:
         ratings = np.ones(len(users)) if self.interactions.target is None else y
         if self.interactions.target is not None and self.context:
             ratings = y - (scores - model.predict(_without_context(blocks)))
-        log = Log.of(users, items, ratings, (len(self.users), len(self.items)))
+        log = InteractionMatrix.of(users, items, ratings, (len(self.users), len(self.items)))
         all_ids = self._all_ids()
         sizes = {name: len(indices) for name, indices in all_ids.items()}
         parameters = with_all_ids(model.parameters_, self._observed, sizes, SEEN_FIELDS)
@@ -112,7 +112,7 @@ class Fitting:
         return {"user": np.unique(users), "item": np.unique(items)}  # of the others there is nothing to learn
 
     def _blocks_of_ratings(self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Indices) -> Blocks:
-        log = Log.of(users, items, np.ones(len(users)), (len(among["user"]), len(among["item"])))
+        log = InteractionMatrix.of(users, items, np.ones(len(users)), (len(among["user"]), len(among["item"])))
         user = Block(users, self._tables("user", log.by_user, among["user"]))
         item = Block(items, self._tables("item", log.by_item, among["item"]))
         return self._put_together(user, item, None)
@@ -127,7 +127,9 @@ class Fitting:
         examples = event_examples(users, items, n_items, self.negatives, rng, of_events)
         folds = examples.fold[: len(users)]
         logs = [
-            Log.of(users[folds != f], items[folds != f], np.ones(int((folds != f).sum())), (n_users, n_items))
+            InteractionMatrix.of(
+                users[folds != f], items[folds != f], np.ones(int((folds != f).sum())), (n_users, n_items)
+            )
             for f in range(FOLDS)
         ]
         tables = {

@@ -18,7 +18,7 @@ from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.parameters import CodeParameters, Parameters, Prior, SideMoments, pack_model, unpack_model
 from bitfm.persist import Tensor, Tensors
-from bitfm.recommender._log import Log
+from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._reading import ColumnNote
 from bitfm.recommender._side import Side, Titles
 from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, FittedTables, State, field_name
@@ -126,7 +126,7 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     users, items = _side("user", about.user, tables), _side("item", about.item, tables)
     context = _columns("context", about.context, tables)
     _check(parameters, users, items, context, index)
-    log = Log(FeatureTable.from_tensors(len(users), len(items), persist.below(tables, "log.")))
+    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), persist.below(tables, "log.")))
     if not set(SEEN_FIELDS) == set(about.priors) == set(about.negatives_per):
         raise ModelFileError("has priors of sides that there are not")
     state = State.of(

@@ -15,7 +15,7 @@ from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import ModelFileError
 from bitfm.parameters import CodeParameters, ModelRecord, Prior, SideMoments, Tower, TowerRows, towers, with_all_ids
-from bitfm.recommender._log import Log, seen_table
+from bitfm.recommender._matrix import InteractionMatrix, seen_table
 from bitfm.recommender._side import Side, one_hot_ids
 from bitfm.retrieval import Index
 from bitfm.validation import thread_count
@@ -45,7 +45,7 @@ class FittedTables:
     users: Side
     items: Side
     context: tuple[FittedColumn, ...]
-    log: Log
+    log: InteractionMatrix
     parameters: CodeParameters
     n_jobs: int | None
 

@@ -481,15 +481,17 @@ class Recommender:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recommender:
         """Open a saved recommender; as `bitfm.load`, but refuses a file that holds a model alone."""
-        from bitfm.loading import load
+        from bitfm import persist
+        from bitfm.recommender._saving import open_recommender
 
-        found = load(path)
-        if not isinstance(found, Recommender):
+        contents = persist.read(path)
+        if "recommender" not in contents.metadata:
             raise ModelFileError(
                 f"{os.fspath(path)} holds a model without a recommender's tables; open it with bitfm.load, or save a "
                 "Recommender."
             )
-        return found
+        with persist.naming(path):
+            return open_recommender(contents)
 
     @classmethod
     def of_state(

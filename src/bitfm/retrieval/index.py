@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.parameters import Parameters, TowerRows, towers
+from bitfm.parameters import Parameters, Tower, TowerRows, towers
 from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
 from bitfm.retrieval._row_code_segment import RowCodeSegment
@@ -69,6 +69,14 @@ class Index:
     ((3, 5), (3, 5))
     """
 
+    parameters: Parameters
+    row_codes: RowCodeSettings
+    mode: str
+    _users: Tower
+    _items: Tower
+    _segments: tuple[Segment, ...]
+    _n_positions: int
+
     def __init__(
         self,
         parameters: Parameters,
@@ -79,7 +87,8 @@ class Index:
         bits: int = 64,
         rescore: int = 50,
     ) -> None:
-        self._start(parameters, block, RowCodeSettings(check_bits(bits), check_integer("rescore", rescore, 1, 10**6)))
+        row_codes = RowCodeSettings(check_bits(bits), check_integer("rescore", rescore, 1, 10**6))
+        self.__setstate__(self._parts(parameters, block, row_codes))
         self.mode = check_choice("mode", mode, ("exact", "codes", "auto"))
         self.add(np.arange(self._items.n_features) if items is None else items)
 
@@ -94,18 +103,21 @@ class Index:
     ) -> Index:
         """Return an index over segments that are there already, as in a file."""
         index = cls.__new__(cls)
-        index._start(parameters, block, row_codes)
-        index.mode = "codes" if any(isinstance(segment, RowCodeSegment) for segment in segments) else "exact"
-        index._segments, index._n_positions = segments, n_positions
+        mode = "codes" if any(isinstance(segment, RowCodeSegment) for segment in segments) else "exact"
+        index.__setstate__(cls._parts(parameters, block, row_codes, segments, n_positions) | {"mode": mode})
         return index
 
-    def _start(self, parameters: Parameters, block: str | None, row_codes: RowCodeSettings) -> None:
-        self.parameters = parameters
-        self.row_codes = row_codes
-        self._users, self._items = towers(parameters, block)
-        self._writing = threading.Lock()
-        self._segments: tuple[Segment, ...] = ()
-        self._n_positions = 0
+    @staticmethod
+    def _parts(
+        parameters: Parameters,
+        block: str | None,
+        row_codes: RowCodeSettings,
+        segments: tuple[Segment, ...] = (),
+        n_positions: int = 0,
+    ) -> dict[str, Any]:
+        users, items = towers(parameters, block)
+        state = {"parameters": parameters, "row_codes": row_codes, "_users": users, "_items": items}
+        return state | {"_segments": segments, "_n_positions": n_positions}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_writing"}

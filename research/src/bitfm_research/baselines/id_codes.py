@@ -65,7 +65,7 @@ class IdCodes(CodeModel, ABC):
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._all_or_nothing():
-            for name in ("pairs_", "_saved_index"):  # of a fit to other blocks
+            for name in ("pairs_", "saved_index"):  # of a fit to other blocks
                 self.__dict__.pop(name, None)
             blocks, y, _ = self._training_data(X, y, None, fields)
             ratings = IdRatings.of(blocks, y, type(self).__name__)

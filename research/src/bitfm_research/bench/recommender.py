@@ -13,9 +13,7 @@ import numpy as np
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import rank_metrics, split_per_user
 from bitfm.models import FM, BiasModel
-from bitfm.recommender import Evaluation, Recommender
-from bitfm.recommender._changes import solve_rows
-from bitfm.recommender._log import Log
+from bitfm.recommender import Evaluation, InteractionMatrix, Recommender, solve_rows
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
 from bitfm_research.bench.datasets import need_data
@@ -166,7 +164,7 @@ def _solving_time(recommender: Recommender, side: str) -> float:
     """Return the time to solve for one code, from the interactions in the log: the median of 200."""
     state = recommender.state
     numbers = np.flatnonzero(np.diff(state.log.side(side).indptr))[:200]
-    nothing = Log(FeatureTable.empty(len(state.users), len(state.items)))
+    nothing = InteractionMatrix(FeatureTable.empty(len(state.users), len(state.items)))
     times = []
     for number in numbers:
         begin = time.perf_counter()

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["Log", "seen_table"]
+__all__ = ["InteractionMatrix", "seen_table"]
 
 
 @dataclass(frozen=True, eq=False)
-class Log:
+class InteractionMatrix:
     """Users × items: the rating of each pair, without what its context added to it; 1 for events."""
 
     by_user: FeatureTable
@@ -27,7 +27,7 @@ class Log:
         items: npt.NDArray[np.int32],
         ratings: npt.NDArray[Any],
         shape: tuple[int, int],
-    ) -> Log:
+    ) -> InteractionMatrix:
         """Take interactions; a pair that occurs several times has the mean of its ratings."""
         import scipy.sparse as sp
 
@@ -58,9 +58,9 @@ class Log:
         items: npt.NDArray[np.int32],
         ratings: npt.NDArray[Any],
         shape: tuple[int, int],
-    ) -> Log:
+    ) -> InteractionMatrix:
         """Return a log with more users and items, and with more interactions; of a pair, the last rating counts."""
-        log = Log(_with_entries(self.by_user, users, items, ratings, shape))
+        log = InteractionMatrix(_with_entries(self.by_user, users, items, ratings, shape))
         if "by_item" in self.__dict__:  # it takes less time to put it right than to make it again
             log.__dict__["by_item"] = _with_entries(self.by_item, items, users, ratings, shape[::-1])
         return log
