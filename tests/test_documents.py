@@ -16,6 +16,7 @@ PAGES = [
     "docs/recommender.md",
     "docs/data.md",
     "docs/models.md",
+    "docs/retrieval.md",
     "docs/evaluation.md",
 ]
 

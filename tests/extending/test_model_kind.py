@@ -14,8 +14,9 @@ import scipy.sparse as sp
 import bitfm
 from bitfm import FM, Block, Blocks, ModelFileError, persist
 from bitfm.core import pack_signs
-from bitfm.models import BiasModel, register_kind
-from bitfm.models.codes import CodeModel
+from bitfm.data.blocks import FieldSizes
+from bitfm.models import BiasModel, Callback, CodeModel, register_kind
+from bitfm.testing import CodeModelContract
 
 # The model
 
@@ -44,10 +45,10 @@ class RoundedFM(CodeModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Blocks, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
         """Fit the machine and round it."""
         fm = FM(self.bits, n_iter=5, regularization=self.penalty, pairs="across", random_state=self.random_state)
-        fm.fit(X, y)
+        fm.set_params(n_jobs=self.n_jobs).fit(X, y, fields=fields, callback=callback)
         self.fields_, self.n_features_in_, self.pairs_ = fm.fields_, fm.n_features_in_, fm.pairs
         self.bias_, self.weights_ = fm.bias_, fm.weights_
         self.codes_ = pack_signs(fm.factors_)
@@ -68,8 +69,14 @@ def data() -> tuple[Blocks, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def model(data):
-    register_kind(RoundedFM)
     return RoundedFM(bits=16, penalty={"user": 2.0, "item": 3.0}).fit(*data)
+
+
+class TestRoundedFM(CodeModelContract):
+    """All that bitfm asks of a model."""
+
+    model = register_kind(RoundedFM)(bits=16)
+    matrix_fields = (31, 32)
 
 
 def best_of_all(model, user, n):
@@ -77,23 +84,6 @@ def best_of_all(model, user, n):
     users = Block([user] * 30, {"id": sp.identity(20)})
     scores = model.predict(Blocks(user=users, item=Block(range(30), {"id": sp.identity(30)})))
     return np.lexsort((np.arange(30), -scores))[:n].tolist()
-
-
-def test_it_comes_back_as_it_was(model, data, tmp_path):
-    model.save(tmp_path / "rounded.bitfm")
-    back = bitfm.load(tmp_path / "rounded.bitfm")
-    assert type(back) is RoundedFM
-    assert back.get_params() == model.get_params()
-    assert len(back.fit_log_) == len(model.fit_log_)
-    np.testing.assert_array_equal(back.predict(data[0]), model.predict(data[0]))
-    np.testing.assert_allclose(back.explain(data[0][5]).score, model.predict(data[0][5])[0], atol=1e-5)
-
-
-def test_it_is_served_by_an_index_in_its_file(model, tmp_path):
-    model.save(tmp_path / "rounded.bitfm", index=model.index())
-    index = bitfm.load(tmp_path / "rounded.bitfm").index()
-    for user in (0, 7, 19):
-        assert index.search([user], n=10)[0][0].tolist() == best_of_all(model, user, 10)
 
 
 def test_a_class_that_is_not_registered_is_not_saved(data, tmp_path):

@@ -33,23 +33,6 @@ if TYPE_CHECKING:
     from bitfm.data.vocabulary import Vocabulary
     from bitfm.data.words import Words
 
-_KINDS = (
-    "Category",
-    "DateParts",
-    "FittedColumn",
-    "Ignored",
-    "Inferred",
-    "Kind",
-    "MultiCategory",
-    "Number",
-    "ObservedColumn",
-    "Text",
-    "infer_kind",
-    "kind_names",
-    "kind_of",
-    "register_kind",
-)
-
 __all__ = [
     "Block",
     "Blocks",
@@ -83,12 +66,12 @@ __all__ = [
     "write_libfm",
 ]
 
-# Fetched when first asked for: a query needs neither the readers of files nor what fits words.
+# Imported at first use: a query needs neither the readers of files nor what fits words.
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
+        "bitfm.data.columns": __all__,  # all that is not at home in another module
         "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
-        "bitfm.data.columns": _KINDS,
         "bitfm.data.feature_table": ("FeatureTable",),
         "bitfm.data.history": ("history", "raters"),
         "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),

@@ -62,9 +62,8 @@ class Block:
 
     def __init__(self, rows: npt.ArrayLike, fields: Mapping[str, Any]) -> None:
         if not isinstance(fields, Mapping) or not fields:
-            raise ValueError(
-                f"Block: fields must be a non-empty mapping of names to matrices, got {type(fields).__name__}."
-            )
+            given = type(fields).__name__
+            raise ValueError(f"Block: fields must be a non-empty mapping of names to matrices, got {given}.")
         names = _distinct("Block: fields", fields)
         self.tables: dict[str, FeatureTable] = {
             name: FeatureTable.of(name, matrix) for name, matrix in zip(names, fields.values(), strict=True)
@@ -91,18 +90,12 @@ class Block:
         block = Block.__new__(Block)
         block.rows, block.n_rows, block.tables = self.rows[index], self.n_rows, self.tables
         block.rows.flags.writeable = False
-        if self._rows_are_interactions():  # a plain matrix: keep only the rows that are left
+        plain = self.n_rows == len(self) and not any(table.identity for table in self.tables.values())
+        if plain and (self.rows == np.arange(self.n_rows)).all():  # one row per interaction: keep only those left
             block.tables = {name: table.take(block.rows) for name, table in self.tables.items()}
             block.n_rows = len(block.rows)
             block.rows = np.arange(block.n_rows, dtype=np.int32)
         return block
-
-    def _rows_are_interactions(self) -> bool:
-        return (
-            self.n_rows == len(self.rows)
-            and not any(table.identity for table in self.tables.values())
-            and bool((self.rows == np.arange(self.n_rows)).all())
-        )
 
 
 class Blocks:

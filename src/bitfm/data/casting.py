@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-__all__ = ["as_text", "as_words", "one_as_text"]
-
 _TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
 
 
@@ -24,8 +22,6 @@ def as_text(values: pl.Series) -> pl.Series:
     --------
     >>> as_text(pl.Series([25.0, None, 0.5])).to_list()
     ['25', None, '0.5']
-    >>> as_text(pl.Series([True, False])).to_list()
-    ['true', 'false']
     """
     dtype = values.dtype
     if dtype == pl.String:

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from bitfm.data.feature_table import MOST_ROWS, FeatureTable, check_rows
 from bitfm.validation import check_integer
 
-__all__ = ["history", "raters"]
-
 _Rows: TypeAlias = npt.NDArray[np.int32]
 
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["many_hot", "one_hot", "split_one_hot"]
-
 
 def one_hot(values: npt.ArrayLike) -> FeatureTable:
     """Return one 1 per row, in the column of its value; columns are the distinct values, sorted."""

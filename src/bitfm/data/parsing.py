@@ -15,8 +15,6 @@ import polars as pl
 
 from bitfm.data.casting import as_words
 
-__all__ = ["is_date", "number_text", "parse_number", "parse_numbers", "parse_time", "parse_times", "plain_numbers"]
-
 _LATEST = 2**53  # seconds; beyond it a double no longer holds each
 _WRITTEN = r"^([-+]?)[$€£¥]?\s?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)?\s?[$€£¥%]?$"  # 1,299.50 or $4.99 or 12 %
 _CLOCK = r"([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,][0-9]+)?)?)?"

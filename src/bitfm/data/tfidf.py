@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["WordWeights"]
-
 _WORD = re.compile(r"\b\w\w+\b")
 
 

@@ -6,5 +6,16 @@ from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._saving import open_recommender
 from bitfm.recommender._state import State
 from bitfm.recommender.recommender import Recommender
+from bitfm.recommender.user_towers import USER_TOWERS, StoredUsers, UserTower
 
-__all__ = ["Evaluation", "InteractionMatrix", "Recommender", "State", "open_recommender", "solve_rows"]
+__all__ = [
+    "USER_TOWERS",
+    "Evaluation",
+    "InteractionMatrix",
+    "Recommender",
+    "State",
+    "StoredUsers",
+    "UserTower",
+    "open_recommender",
+    "solve_rows",
+]

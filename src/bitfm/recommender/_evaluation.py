@@ -144,10 +144,10 @@ def _best(
     state: State, parameters: Parameters, users: npt.NDArray[Any], context: Block | None, seen: Any, k: int
 ) -> npt.NDArray[np.int64]:
     """Return the best items, ranked as they are served: by an index."""
-    index, tower = state.index, state.towers[0]
-    if parameters is not state.index.parameters:
+    if parameters is state.index.parameters:
+        index, rows = state.index, state.query_rows(users, context)
+    else:
         catalogue = np.arange(len(state.items))
         index = Index(parameters, Block(catalogue, state.tables("item", catalogue)), "item")
-        tower = towers(parameters, "item")[0]
-    rows = tower.rows_of(state.queries(users, context), thread_count(state.n_jobs))
+        rows = towers(parameters, "item")[0].rows_of(state.queries(users, context), thread_count(state.n_jobs))
     return index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]

@@ -46,6 +46,7 @@ class Fitting:
     raters: bool
     negatives: int
     seed: int
+    user_tower: str = "stored"
     sizes: Mapping[tuple[str, str], int] = field(default_factory=dict)  # of fields, where they are not all there is
 
     def run(self, *, callback: Callback | None) -> State:
@@ -64,7 +65,7 @@ class Fitting:
         parameters = with_all_ids(model.parameters_, self._observed, sizes, SEEN_FIELDS)
         catalogue = Block(all_ids["item"], self._tables("item", log.by_item, all_ids["item"]))
         negatives = float(self.negatives) if self.interactions.target is None else 0.0
-        tables = FittedTables(self.users, self.items, self.context, log, parameters, model.n_jobs)
+        tables = FittedTables(self.users, self.items, self.context, log, parameters, model.n_jobs, self.user_tower)
         moments = moments_of(tables, negatives)
         return State.of(
             tables,

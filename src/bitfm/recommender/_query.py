@@ -60,9 +60,7 @@ def best_for(
     state: State, users: npt.NDArray[np.int32], context: Block | None, n: int, *, seen: bool, allow: Any, deny: Any
 ) -> Found:
     """Return the best items for known users, or for those of number -1, of whom nothing is known."""
-    queries = state.one_user(int(users[0])) if len(users) == 1 and context is None else None
-    if queries is None:
-        queries = state.user_rows(state.queries(users, context))
+    queries = state.query_rows(users, context)
     exclude = None if seen else state.log.by_user.take(users)
     return _search(state, queries, n, exclude, allow, deny)
 

@@ -80,6 +80,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     frames: FrameKind
     columns: list[_Note]
     notes: dict[str, str]
+    user_tower: str
     held_out: _HeldOut | None
     settings: _Settings
 
@@ -104,6 +105,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         frames=state.frames,
         columns=[_Note(**vars(note)) for note in recommender.columns],
         notes=_texts(recommender.notes),
+        user_tower=state.user_tower,
         held_out=None if recommender.held_out is None else _HeldOut(*recommender.held_out),
         settings=_Settings(**settings),
     )
@@ -130,7 +132,7 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     if not set(SEEN_FIELDS) == set(about.priors) == set(about.negatives_per):
         raise ModelFileError("has priors of sides that there are not")
     state = State.of(
-        FittedTables(users, items, context, log, parameters, about.settings.n_jobs),
+        FittedTables(users, items, context, log, parameters, about.settings.n_jobs, about.user_tower),
         model=record,
         index=index,
         priors={name: Prior(*prior) for name, prior in about.priors.items()},
@@ -144,7 +146,8 @@ def open_recommender(contents: persist.Contents) -> Recommender:
         raise ModelFileError("has n_jobs = 0, expected any other whole number")
     notes = [ColumnNote(**msgspec.structs.asdict(note)) for note in about.columns]
     held_out = None if about.held_out is None else HeldOut(**msgspec.structs.asdict(about.held_out))
-    return Recommender.of_state(state, notes, about.notes, held_out, **msgspec.structs.asdict(about.settings))
+    settings = {**msgspec.structs.asdict(about.settings), "user_tower": about.user_tower}
+    return Recommender.of_state(state, notes, about.notes, held_out, **settings)
 
 
 def _texts(notes: Mapping[Any, Any]) -> dict[str, str]:

@@ -72,7 +72,7 @@ class Side:
             texts = self.ids.texts(numbers.tolist())
             try:
                 return pl.Series([None if text is None else int(text) for text in texts], dtype=pl.Int64)
-            except (ValueError, OverflowError):  # of more than 64 bits
+            except (ValueError, OverflowError, TypeError):  # of more than 64 bits
                 return pl.Series(texts, dtype=pl.String)
         ids = self.ids.take(numbers)
         whole = ids.cast(pl.Int64, strict=False) if self.whole_ids else ids

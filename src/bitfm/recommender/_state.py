@@ -13,10 +13,11 @@ import numpy.typing as npt
 from bitfm.core import Design32
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
-from bitfm.errors import ModelFileError
+from bitfm.errors import BitfmError, ModelFileError
 from bitfm.parameters import CodeParameters, ModelRecord, Prior, SideMoments, Tower, TowerRows, towers, with_all_ids
 from bitfm.recommender._matrix import InteractionMatrix, seen_table
 from bitfm.recommender._side import Side, one_hot_ids
+from bitfm.recommender.user_towers import USER_TOWERS
 from bitfm.retrieval import Index
 from bitfm.validation import thread_count
 
@@ -48,6 +49,7 @@ class FittedTables:
     log: InteractionMatrix
     parameters: CodeParameters
     n_jobs: int | None
+    user_tower: str
 
     def side(self, name: str) -> Side:
         """Return users or items."""
@@ -137,6 +139,15 @@ class FittedTables:
         except (ValueError, TypeError) as error:  # the core refuses what a damaged file holds
             raise ModelFileError(f"a table of the model is damaged: {error}") from None
         return self.towers[0].rows_of_design(design)
+
+    def query_rows(self, users: npt.NDArray[np.int32], context: Block | None) -> TowerRows:
+        """Return the users' tower for queries, a user and a context each, by the way that the recommender names."""
+        tower = USER_TOWERS.get(self.user_tower)
+        if tower is None:
+            known = ", ".join(USER_TOWERS.names())
+            raise BitfmError(f"the user tower {self.user_tower!r} is not known here, only {known}; install it.")
+        rows: TowerRows = tower.rows(self, users, context, self._threads(len(users)))
+        return rows
 
     def user_rows(self, blocks: Blocks) -> TowerRows:
         """Return the users' tower for queries."""

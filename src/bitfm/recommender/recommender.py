@@ -19,6 +19,7 @@ from bitfm.recommender import _changes, _evaluation, _given, _query
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._reading import ColumnNote, SideReader
 from bitfm.recommender._state import State
+from bitfm.recommender.user_towers import USER_TOWERS
 from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
@@ -45,6 +46,8 @@ class Recommender:
         Whether users have the items they have rated as features, and items the users who have rated them.
     negatives : int, default 4
         For events: how many items are drawn against each.
+    user_tower : str, default "stored"
+        How a query becomes a vector: by what is stored of its user, or by another tower of `USER_TOWERS`.
     random_state : int, default 0
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it.
@@ -103,6 +106,7 @@ class Recommender:
         history: bool = True,
         raters: bool = True,
         negatives: int = 4,
+        user_tower: str = "stored",
         random_state: int = 0,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -113,6 +117,7 @@ class Recommender:
         self.history = history
         self.raters = raters
         self.negatives = negatives
+        self.user_tower = user_tower
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -207,6 +212,7 @@ class Recommender:
             bool(self.raters),
             check_integer("negatives", self.negatives, 1, 1000),
             check_integer("random_state", self.random_state, 0),
+            check_choice("user_tower", self.user_tower, tuple(USER_TOWERS.names())),
         )
         state = fitting.run(callback=callback)
         with self._changing:
@@ -391,7 +397,7 @@ class Recommender:
             ("item", "raters") in state.sizes,
             self.negatives,
             self.random_state,
-            state.sizes,
+            sizes=state.sizes,
         )
         return fitting.examples()
 

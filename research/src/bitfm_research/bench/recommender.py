@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import rank_metrics, split_per_user
-from bitfm.models import FM, BiasModel
+from bitfm.models import FM, BiasModel, DistilledFM
 from bitfm.recommender import Evaluation, InteractionMatrix, Recommender, solve_rows
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
-from bitfm_research.bench.datasets import need_data
+from bitfm_research.bench.datasets import load, need_data
 from bitfm_research.bench.measure import Row
 from bitfm_research.bench.readers import CONTEXT, app_usage, likes, movie_ratings, paper_likes
 
@@ -123,11 +126,67 @@ def categories(_: Path, say: Callable[[str], None], n: int = 10_000_000) -> Tabl
     yield "A column of categories that occur once", [row]
 
 
+def query(folder: Path, say: Callable[[str], None], n: int = 300) -> Tables:
+    """Time one recommendation: in a warm process beside implicit's, and in a fresh one beside ``import numpy``."""
+    say("ML-1M: one query after another")
+    split = load("ml-1m", folder=folder)
+    users, items, ratings = split.train
+    table = {"user_id": users, "item_id": items, "rating": ratings}
+    teacher = FM(16, n_iter=8, regularization=30.0)  # what is timed does not depend on the fit
+    recommender = Recommender(model=DistilledFM(teacher=teacher, max_iter=2)).fit(table)
+    asked = np.unique(users)[:n].tolist()
+    rows = [
+        {"method": "bitfm, a Polars frame", "ms": _median_ms(lambda user: recommender.recommend(user, n=10), asked)}
+    ]
+    if importlib.util.find_spec("implicit") is not None:
+        import implicit
+        import scipy.sparse as sp
+
+        seen = sp.csr_matrix((np.ones(len(users), np.float32), (users, items)), shape=(split.n_users, split.n_items))
+        model = implicit.als.AlternatingLeastSquares(factors=64, iterations=2, random_state=0)
+        model.fit(seen, show_progress=False)
+        took = _median_ms(lambda user: model.recommend(user, seen[user], N=10), asked)
+        rows.append({"method": f"implicit {implicit.__version__}, arrays", "ms": took})
+    yield f"ML-1M: recommend(user, n=10) in a warm process, the median of {n} users", rows
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary, "small.bitfm")
+        small = {"user_id": ["ann", "ann", "bob"], "item_id": ["tea", "milk", "tea"], "rating": [5, 2, 4]}
+        Recommender(bits=8).fit(small).save(path)
+        ours = f"import bitfm; bitfm.load({str(path)!r}).recommend('bob')"
+        least, ours_took = _process_ms("import numpy"), _process_ms(ours)
+    yield (
+        "The first recommendation of a process, the least of 7 runs",
+        [
+            {"a fresh process": "import numpy", "ms": least, "ratio": 1.0},
+            {"a fresh process": "open a small recommender, recommend", "ms": ours_took, "ratio": ours_took / least},
+        ],
+    )
+
+
+def _median_ms(ask: Callable[[Any], Any], users: Sequence[Any]) -> float:
+    times = []
+    for user in [*users[:20], *users]:
+        begin = time.perf_counter()
+        ask(user)
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times[20:])) * 1e3
+
+
+def _process_ms(code: str) -> float:
+    times = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        times.append(time.perf_counter() - begin)
+    return min(times) * 1e3
+
+
 PARTS: dict[str, Callable[[Path, Callable[[str], None]], Tables]] = {
     "context": context,
     "fold-in": fold_in,
     "events": events,
     "categories": categories,
+    "query": query,
 }
 
 

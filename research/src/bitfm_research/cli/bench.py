@@ -205,7 +205,7 @@ def recommender(
     data: Data = None,
     part: Annotated[
         list[str] | None,
-        typer.Option(help="context, fold-in, events or categories; may be given several times. Default: all."),
+        typer.Option(help="context, fold-in, events, categories or query; may be given several times. Default: all."),
     ] = None,
     as_json: Json = False,
 ) -> None:

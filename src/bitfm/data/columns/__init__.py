@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from bitfm.data.columns._column import FittedColumn, Kind
     from bitfm.data.columns.category import Category, MultiCategory
     from bitfm.data.columns.dates import DateParts
-    from bitfm.data.columns.ignored import Ignored
-    from bitfm.data.columns.infer import Inferred, ObservedColumn, infer_kind
+    from bitfm.data.columns.infer import Ignored, Inferred, ObservedColumn, infer_kind
     from bitfm.data.columns.number import Number
     from bitfm.data.columns.registry import kind_names, kind_of, register_kind, restore_column
     from bitfm.data.columns.text import Text
@@ -46,8 +45,7 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.columns._column": ("FittedColumn", "Kind"),
         "bitfm.data.columns.category": ("Category", "MultiCategory"),
         "bitfm.data.columns.dates": ("DateParts",),
-        "bitfm.data.columns.ignored": ("Ignored",),
-        "bitfm.data.columns.infer": ("Inferred", "ObservedColumn", "infer_kind"),
+        "bitfm.data.columns.infer": ("Ignored", "Inferred", "ObservedColumn", "infer_kind"),
         "bitfm.data.columns.number": ("Number",),
         "bitfm.data.columns.registry": ("kind_names", "kind_of", "register_kind", "restore_column"),
         "bitfm.data.columns.text": ("Text",),

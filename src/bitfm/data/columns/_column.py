@@ -17,8 +17,6 @@ from bitfm.errors import ModelFileError
 if TYPE_CHECKING:
     from bitfm.data.columns.infer import Inferred, ObservedColumn
 
-__all__ = ["FittedColumn", "Kind"]
-
 
 @dataclass(frozen=True)
 class Kind(ABC):

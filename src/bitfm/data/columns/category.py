@@ -20,8 +20,6 @@ from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.validation import check_integer
 
-__all__ = ["Category", "MultiCategory"]
-
 _KEEP_ALL = 10_000  # distinct values; of more than these, those that occur once are left out
 
 

@@ -21,8 +21,6 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import parse_times
 from bitfm.errors import ModelFileError
 
-__all__ = ["DateParts"]
-
 _SIZES = {"year": None, "month": 12, "weekday": 7, "hour": 24}  # as many years as there are
 _SINGLE_YEARS = 32  # of more different years, ranges of years
 _YEAR_BINS = 10

@@ -1,26 +1,24 @@
-"""Which kind a column is, by its values: the kinds are asked one after the other."""
+"""Which kind a column is, by its values: the first kind that takes it, or else it is ignored."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
-from bitfm.data.columns._lists import has_lists
-from bitfm.data.columns.registry import all_kinds
+from bitfm.data.columns._column import FittedColumn, Kind, check_facts
+from bitfm.data.columns._lists import exploded, has_lists
+from bitfm.data.columns.registry import all_kinds, register_kind
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import is_date, parse_numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bitfm.data.columns._column import Kind
-
-__all__ = ["Inferred", "ObservedColumn", "infer_kind"]
+from bitfm.persist import check_tensors
 
 _LOOKED_AT = 20_000  # values that tell what the others look like
 _NEARLY_ALL = 0.95
@@ -144,6 +142,62 @@ class ObservedColumn:
         return n - once >= _REPEATING * n
 
 
+@register_kind
+@dataclass(frozen=True)
+class Ignored(Kind):
+    """A column that is left out: it has no features.
+
+    Examples
+    --------
+    >>> Ignored().fit("picture", pl.Series(["http://shop/1.png", "http://shop/2.png"])).width
+    0
+    """
+
+    called: ClassVar[str] = "ignore"
+    priority: ClassVar[int] = 100
+
+    @classmethod
+    def infer(cls, column: ObservedColumn) -> Inferred | None:
+        """Take columns that say nothing about rows."""
+        reason = None
+        if column.has_lists:
+            reason = None if exploded(column.values, None)[1].count() else "no values"
+        elif column.values.dtype.is_nested():
+            reason = "nested values"
+        elif column.distinct == 0:
+            reason = "no values"
+        elif column.distinct == 1:
+            reason = "the same value in every row" if len(column.present) == len(column.values) else None
+        elif column.numbers is not None and not len(column.numbers):
+            reason = "no finite numbers"
+        return Inferred(cls(), reason) if reason else None
+
+    def fit(self, name: str, values: pl.Series) -> FittedColumn:
+        """Learn nothing."""
+        return _FittedIgnored(name, self)
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        check_facts(state)
+        check_tensors(tensors, {})
+        return _FittedIgnored(name, self)
+
+
+class _FittedIgnored(FittedColumn):
+    """No features."""
+
+    width = 0
+
+    def transform(self, values: pl.Series) -> FeatureTable:
+        return FeatureTable.empty(len(values), 0)
+
+    def label(self, feature: int) -> str:
+        raise IndexError(f"The column {self.name!r} is ignored, so it has no feature {feature}.")
+
+    def facts(self) -> str:
+        return "ignored"
+
+
 def infer_kind(name: str, values: pl.Series) -> Inferred:
     """Infer which kind a column is from its name and its values, which are of any type.
 
@@ -153,11 +207,7 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
     --------
     >>> infer_kind("genres", pl.Series(["Comedy|Drama", "Drama", "Comedy", "Drama|Comedy"]))
     Inferred(kind=MultiCategory(separator='|', max_categories=1000000), reason="lists separated by '|'")
-    >>> infer_kind("title", pl.Series(["Toy Story", "Grumpier Old Men", "Heat", "Sudden Death"])).reason
-    'mostly different texts of 2 words'
     """
-    from bitfm.data.columns.ignored import Ignored
-
     column = ObservedColumn(name, values)
     for kind in all_kinds():
         inferred = kind.infer(column)

@@ -19,8 +19,6 @@ from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, check_tensors
 from bitfm.validation import check_choice, check_integer
 
-__all__ = ["Number"]
-
 _FARTHEST = 4.0  # spreads from the mean; beyond, a number counts as this far
 _BINS = dict.fromkeys(("lows", "highs"), Tensor("float64", "bins", low=-np.inf))
 _STANDARD = {"mean": Tensor("float64", low=-np.inf), "spread": Tensor("float64", low=0)}
@@ -89,13 +87,11 @@ class Number(Kind):
 
     Examples
     --------
-    >>> years = pl.Series([1990, 1991, 1995, 1996, None, 1999, 2004])
-    >>> column = Number(bins=3).fit("year", years)
+    >>> column = Number(bins=3).fit("year", pl.Series([1990, 1991, 1995, 1996, None, 1999, 2004]))
     >>> [column.label(feature) for feature in range(column.width)]
     ['1990 to 1991', '1995 to 1996', '1999 to 2004']
-    >>> column.transform(pl.Series([1980, 1996, None])).toarray()
+    >>> column.transform(pl.Series([1980, None])).toarray()
     array([[1., 0., 0.],
-           [0., 1., 0.],
            [0., 0., 0.]], dtype=float32)
     >>> Number(scale="standard").fit("price", pl.Series([1.0, 3.0])).transform(pl.Series(["$4.00"])).toarray()
     array([[2.]], dtype=float32)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bitfm.data.columns._column import FittedColumn, Kind
 
-__all__ = ["all_kinds", "kind_names", "kind_of", "register_kind", "restore_column"]
-
 GROUP = "bitfm.columns"  # of entry points: name = "module:Class"
 
 # Names, and the modules that register them, so that listing the names imports nothing.
@@ -29,7 +27,7 @@ _BUILT_IN = {
     "standard": "number",
     "text": "text",
     "date": "dates",
-    "ignore": "ignored",
+    "ignore": "infer",
 }
 _KINDS: dict[str, type[Kind]] = {}  # by the kind's name and by its shorthands
 
@@ -84,13 +82,7 @@ def all_kinds() -> list[type[Kind]]:
 
 
 def kind_of(declared: str | Kind) -> Kind:
-    """Return the kind of column that a user declared.
-
-    Parameters
-    ----------
-    declared : Kind or str
-        An instance, or a name: "category", "multi-category", "number", "standard", "text", "date", "ignore" or one that
-        `register_kind` has.
+    """Return the kind of column that a user declared, as an instance or by its name (see `kind_names`).
 
     Examples
     --------
@@ -115,16 +107,7 @@ def kind_of(declared: str | Kind) -> Kind:
 
 
 def restore_column(state: Any, tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
-    """Return the fitted column whose `state` and `tensors` these are; anything else is a `ModelFileError`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from bitfm.data import Category
-    >>> column = Category().fit("country", pl.Series(["es", "us"]))
-    >>> restore_column(column.state(), column.tensors()).label(1)
-    'us'
-    """
+    """Return the fitted column whose `state` and `tensors` these are; anything else is a `ModelFileError`."""
     if not isinstance(state, Mapping) or not isinstance(state.get("name"), str):
         raise ModelFileError("A column of the model is damaged: it has no name; save the model again.")
     rest = dict(state)
@@ -137,9 +120,9 @@ def restore_column(state: Any, tensors: Mapping[str, NDArray[Any]]) -> FittedCol
             f"The column {name!r} of the model is of the kind {called!r}, expected one of {', '.join(kind_names())}; "
             "install or import the package that registers this kind."
         )
-    if not isinstance(settings, Mapping) or set(settings) != {field.name for field in fields(_KINDS[called])}:
-        raise _damage(name, f"its settings are {short(settings)}")
     try:
+        if set(settings) != {field.name for field in fields(_KINDS[called])}:
+            raise TypeError
         kind = _KINDS[called](**settings)
     except (TypeError, ValueError):
         raise _damage(name, f"its settings are {short(settings)}") from None

@@ -21,8 +21,6 @@ from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, check_tensors
 from bitfm.validation import check_integer
 
-__all__ = ["Text"]
-
 _PROSE = 8.0  # words per value
 _SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
@@ -79,7 +77,7 @@ class Text(Kind):
         try:
             return _FittedText(name, self, words.fit(texts).weights_)
         except ValueError:  # scikit-learn's way to say that no word is left
-            return _FittedText(name, self, None)
+            return _FittedText(name, self, WordWeights([], np.zeros(0)))
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -90,31 +88,29 @@ class Text(Kind):
         words = known.take(np.arange(len(known))).to_list()
         if len(set(words)) != len(words):
             raise ModelFileError(f"has {len(words)} weights for {len(set(words))} different words")
-        return _FittedText(name, self, WordWeights(words, weights["idf"]) if words else None)
+        return _FittedText(name, self, WordWeights(words, weights["idf"]))
 
 
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    def __init__(self, name: str, kind: Text, words: WordWeights | None) -> None:
+    def __init__(self, name: str, kind: Text, weights: WordWeights) -> None:
         super().__init__(name, kind)
-        self._words = words  # None: no word was left
+        self._weights = weights
 
     @property
     def width(self) -> int:
-        return 0 if self._words is None else len(self._words.words)
+        return len(self._weights.words)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        if self._words is None or not len(values):
-            return FeatureTable.empty(len(values), self.width)
-        return self._words.transform(as_words(values).to_list())
+        return self._weights.transform(as_words(values).to_list())
 
     def label(self, feature: int) -> str:
-        return self._words.words[feature] if self._words is not None else ""
+        return self._weights.words[feature]
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        words, idf = ([], np.zeros(0)) if self._words is None else (self._words.words, self._words.idf)
-        return Vocabulary.of(pl.Series(words, dtype=pl.String)).tensors() | {"idf": idf}
+        words = pl.Series(self._weights.words, dtype=pl.String)
+        return Vocabulary.of(words).tensors() | {"idf": self._weights.idf}

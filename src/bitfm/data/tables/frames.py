@@ -16,13 +16,7 @@ from bitfm.errors import TableError
 
 
 class FrameKind(Enum):
-    """The library that a frame came from, and that results go back to.
-
-    Examples
-    --------
-    >>> as_frame("users", pl.DataFrame({"user": ["ann"]}))[1]
-    <FrameKind.POLARS: 'polars'>
-    """
+    """The library that a frame came from, and that results go back to."""
 
     POLARS = "polars"
     PANDAS = "pandas"
@@ -30,38 +24,17 @@ class FrameKind(Enum):
 
 
 def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
-    """Take a user's table as a Polars frame, without a copy where its library allows.
+    """Take a user's table, called `what` in messages, as a Polars frame, without a copy where its library allows.
 
-    Parameters
-    ----------
-    what
-        The table's name in messages, such as "interactions".
-    given
-        A frame of Polars (lazy or not), pandas or Arrow, a mapping of names to columns, a sequence of mappings, each
-        a row, or the path of a file (see `read_table`). The index of a pandas frame becomes a column if it has a name.
-
-    Returns
-    -------
-    frame : polars.DataFrame
-        A column that holds Python objects of several types keeps them (Polars' ``Object``).
-    kind : FrameKind
-        What `in_kind` needs to give results in the same library.
-
-    Raises
-    ------
-    TypeError
-        If it is nothing of the above.
-    TableError
-        If two columns have one name, or columns differ in length.
+    It is a frame of Polars (lazy or not), pandas or Arrow, a mapping of names to columns, a sequence of rows, or the
+    path of a file. The index of a pandas frame becomes a column if it has a name, and a column of Python objects of
+    several types keeps them (Polars' ``Object``).
 
     Examples
     --------
     >>> frame, kind = as_frame("users", {"user": ["ann", "bob"], "age": [25, None]})
-    >>> frame.rows()
-    [('ann', 25), ('bob', None)]
-    >>> as_frame("users", 7)
-    Traceback (most recent call last):
-    TypeError: users is of type int; expected a frame of Polars, pandas or Arrow, ..., or a path
+    >>> frame.rows(), kind
+    ([('ann', 25), ('bob', None)], <FrameKind.POLARS: 'polars'>)
     """
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS
@@ -87,14 +60,7 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
 
 
 def in_kind(frame: pl.DataFrame, kind: FrameKind) -> Any:
-    """Return a frame of the given library, or the Polars frame as it is if that library is not installed.
-
-    Examples
-    --------
-    >>> table = pl.DataFrame({"item": ["i1"]})
-    >>> in_kind(table, FrameKind.POLARS) is table
-    True
-    """
+    """Return a frame of this library, or the Polars frame as it is if the library is not installed."""
     try:
         if kind is FrameKind.PANDAS:
             return _to_pandas(frame)
