@@ -43,7 +43,7 @@ lint: $(VENV)/.extra-lint  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/edges.py src research/src
-	$(BIN)/lint-imports
+	PYTHONPATH=src:research/src $(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 format: $(VENV)/.extra-lint  ## put the style right

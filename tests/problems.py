@@ -86,21 +86,6 @@ def sweep_order(X, width, bare):
     return [(feature, group) for group in lanes for feature in range(X.n_features)]
 
 
-def small_shop():
-    """Return ratings by ids and features of both sides, with something to learn in them."""
-    rng = np.random.default_rng(0)
-    n_users, n_items, n = 30, 20, 500
-    u, i = rng.integers(n_users, size=n), rng.integers(n_items, size=n)
-    words = sp.random(n_items, 12, 0.2, random_state=1, format="csr")
-    taste = rng.normal(size=(n_users, 12))
-    y = 3 + rng.normal(size=n_users)[u] + rng.normal(size=n_items)[i] + np.asarray(words @ taste.T)[i, u]
-    X = Blocks(
-        user=Block(u, {"id": sp.identity(n_users), "age": rng.random((n_users, 1))}),
-        item=Block(i, {"id": sp.identity(n_items), "words": words}),
-    )
-    return X, y
-
-
 def untrained(**sizes: int) -> DiscreteFM:
     """Return a model of bare ids, a block each, with random codes of 64 bits, gains and weights."""
     n, rng = sum(sizes.values()), np.random.default_rng(0)

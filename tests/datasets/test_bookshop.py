@@ -225,14 +225,14 @@ def test_tables_become_data_frames(library: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_readers": 0}, "n_readers is 0: expected an integer of at least 1"),
-        ({"n_books": -3}, "n_books is -3: expected an integer of at least 1"),
-        ({"n_ratings": -1}, "n_ratings is -1: expected an integer of at least 0"),
-        ({"n_readers": 2.5}, "n_readers is 2.5: expected an integer"),
-        ({"n_books": "many"}, "n_books is 'many': expected an integer"),
-        ({"n_ratings": None}, "n_ratings is None: expected an integer"),
-        ({"n_readers": True}, "n_readers is True: expected an integer"),
-        ({"seed": -1}, "seed is -1: expected an integer of at least 0"),
+        ({"n_readers": 0}, "n_readers must be a whole number from 1 up, got 0"),
+        ({"n_books": -3}, "n_books must be a whole number from 1 up, got -3"),
+        ({"n_ratings": -1}, "n_ratings must be a whole number from 0 up, got -1"),
+        ({"n_readers": 2.5}, "n_readers must be a whole number from 1 up, got 2.5"),
+        ({"n_books": "many"}, "n_books must be a whole number from 1 up, got 'many'"),
+        ({"n_ratings": None}, "n_ratings must be a whole number from 0 up, got None"),
+        ({"n_readers": True}, "n_readers must be a whole number from 1 up, got True"),
+        ({"seed": -1}, "seed must be a whole number from 0 up, got -1"),
         (
             {"n_readers": 3, "n_books": 4, "n_ratings": 13},
             "n_ratings is 13, but 3 readers and 4 books make only 12 pairs",

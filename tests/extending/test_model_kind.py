@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import bitfm
 from bitfm import Block, Blocks, ModelFileError, persist
 from bitfm.models import BiasModel, register_kind
+from bitfm.testing import CodeModelContract
 from extending.rounded_fm import RoundedFM
 
 
@@ -28,28 +29,18 @@ def model(data):
     return RoundedFM(bits=16, penalty={"user": 2.0, "item": 3.0}).fit(*data)
 
 
+class TestRoundedFM(CodeModelContract):
+    """All that bitfm asks of a model."""
+
+    model = RoundedFM(bits=16)
+    matrix_fields = (31, 32)
+
+
 def best_of_all(model, user, n):
     """Return the best items of a user: score all, and sort."""
     users = Block([user] * 30, {"id": sp.identity(20)})
     scores = model.predict(Blocks(user=users, item=Block(range(30), {"id": sp.identity(30)})))
     return np.lexsort((np.arange(30), -scores))[:n].tolist()
-
-
-def test_it_comes_back_as_it_was(model, data, tmp_path):
-    model.save(tmp_path / "rounded.bitfm")
-    back = bitfm.load(tmp_path / "rounded.bitfm")
-    assert type(back) is RoundedFM
-    assert back.get_params() == model.get_params()
-    assert len(back.fit_log_) == len(model.fit_log_)
-    np.testing.assert_array_equal(back.predict(data[0]), model.predict(data[0]))
-    np.testing.assert_allclose(back.explain(data[0][5]).score, model.predict(data[0][5])[0], atol=1e-5)
-
-
-def test_it_is_served_by_an_index_in_its_file(model, tmp_path):
-    model.save(tmp_path / "rounded.bitfm", index=model.index())
-    index = bitfm.load(tmp_path / "rounded.bitfm").index()
-    for user in (0, 7, 19):
-        assert index.search([user], n=10)[0][0].tolist() == best_of_all(model, user, 10)
 
 
 def test_a_class_that_is_not_registered_is_not_saved(data, tmp_path):

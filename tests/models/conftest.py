@@ -1,4 +1,4 @@
-"""The models that keep one contract, and a small shop to fit them on."""
+"""Quick models of every kind, and a small shop to fit them on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from bitfm import FM, BiasModel, Blocks, DiscreteFM, DistilledFM
-from problems import small_shop
+from bitfm.testing import small_shop
 
 MODELS = {
     "BiasModel": BiasModel(max_iter=20),
@@ -17,8 +17,7 @@ MODELS = {
     "FM-sgd": FM(rank=5, solver="sgd", n_iter=6),
     "FM-gibbs": FM(rank=5, solver="gibbs", n_iter=8, n_samples=3),
     "DiscreteFM": DiscreteFM(bits=16, max_iter=6),
-    "DistilledFM-taught": DistilledFM(bits=16, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2)),
-    "DistilledFM": DistilledFM(bits=8),
+    "DistilledFM": DistilledFM(bits=16, teacher=FM(rank=4, solver="gibbs", n_iter=4, n_samples=2)),
 }
 
 

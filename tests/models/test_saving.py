@@ -137,13 +137,6 @@ def test_a_loaded_model_outlives_its_file(fitted, shop, path):
         bitfm.load(path)
 
 
-def test_a_loaded_model_can_be_fitted_again(fitted, model, shop, path):
-    X, y = shop
-    fitted.save(path)
-    back = bitfm.load(path).set_params(**{name: getattr(model, name) for name in model.unsaved})
-    np.testing.assert_array_equal(back.fit(X, y).predict(X), fitted.predict(X))
-
-
 @pytest.mark.parametrize("solver", ["als", "sgd", "gibbs"])
 def test_a_loaded_model_can_go_on_learning(shop, path, solver):
     X, y = shop
@@ -371,7 +364,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
 # Random damage
 
 
-fuzz = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzz = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SMALL = Blocks(
     user=Block([0, 0, 1], {"id": sp.identity(2)}),
     item=Block([0, 1, 0], {"id": sp.identity(2), "x": [[0.5], [2.0]]}),

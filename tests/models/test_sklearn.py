@@ -21,7 +21,7 @@ MODELS = [
 ]  # fmt: skip
 
 
-@parametrize_with_checks([BiasModel(), FM(), FM(solver="gibbs", n_iter=10, n_samples=5), DiscreteFM(), DistilledFM()])
+@parametrize_with_checks([BiasModel(), FM(), DiscreteFM(bits=8), DistilledFM(bits=8, teacher=FM(rank=4, n_iter=5))])
 def test_common_checks(estimator, check):
     check(estimator)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from bitfm import Block, Blocks
+from bitfm.testing import small_shop
 from sklearn.base import clone
 
 from bitfm_research import baselines
 from bitfm_research.baselines import IdCodes
-from problems import small_shop
 
 SETTINGS: dict[str, dict[str, Any]] = {  # where a method's defaults do not suit small problems
     # 64 bits can hold all of a small matrix, with the zeros of what is not rated, unless they have to be hashes, too.

@@ -1,4 +1,4 @@
-"""The bookshop's tables of readers and of books, with the biases and tastes behind them."""
+"""The bookshop's tables of readers and of books, with the biases and tastes behind them, and who reads what."""
 
 from __future__ import annotations
 
@@ -6,31 +6,41 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.resources import files
+from string import ascii_uppercase
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.datasets._choices import Floats, spread
-
-__all__ = ["Columns", "make_books", "make_readers"]
-
 Columns: TypeAlias = dict[str, NDArray[Any] | list[Any]]
+Rows: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 # Tastes are hand-drawn on the axes, so that fans of neighbouring genres like each other's books; titles are templates
 # over a genre's role, thing, place and mood, and a blurb opens with its hero, deed and setting.
 _WORDS: dict[str, Any] = json.loads(files(__package__).joinpath("bookshop.json").read_text("utf-8"))
 _AXES, _AGES, _GENRES, _THEMES = (_WORDS[key] for key in ("axes", "age_groups", "genres", "themes"))
 _A_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[AEIOUaeiou])")
-
-_READER_BIAS_SD = 0.35
-_BOOK_BIAS_SD = 0.4
+_READER_BIAS_SD, _BOOK_BIAS_SD = 0.35, 0.4
 _TASTE_SD = 0.40  # of the inner product of the two tastes, over all pairs
 _READER_SHARES = {"genres": 0.5, "age": 0.15, "own": 0.35}  # of the variance of a taste
 _BOOK_SHARES = {"genre": 0.3, "author": 0.2, "themes": 0.25, "own": 0.25}
 _BOOKS_PER_AUTHOR = 4
+_ROUNDS = 8
+_EAGER = 0.25  # of the shop: beyond it most redraws would repeat a book
+_CELLS = 1 << 21  # of a dense readers × books slab: 16 MB
+
+
+def _standardised(tastes: Iterable[list[int]]) -> Floats:
+    table = np.array(list(tastes), np.float64)
+    scaled: Floats = (table - table.mean(axis=0)) / table.std(axis=0)
+    return scaled
+
+
+_GENRE_TASTES = _standardised(genre["taste"] for genre in _GENRES)
 
 
 def make_readers(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Floats]:
@@ -42,16 +52,14 @@ def make_readers(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Flo
     ranked = np.argsort(-(np.log(shares) + rng.gumbel(size=(n, len(_GENRES)))), axis=1, kind="stable")[:, :3]
     n_favourites = rng.choice([1, 2, 3], size=n, p=[0.35, 0.4, 0.25])
     is_favourite = np.arange(3) < n_favourites[:, None]
-
-    liked = (_tastes(_GENRES)[ranked] * is_favourite[:, :, None]).sum(axis=1) / np.sqrt(n_favourites)[:, None]
-    age_taste = _standardised(list(_AGES.values()))[ages]
-    taste = _mix(_READER_SHARES, genres=liked, age=age_taste, own=rng.normal(size=(n, len(_AXES))))
+    liked = (_GENRE_TASTES[ranked] * is_favourite[:, :, None]).sum(axis=1) / np.sqrt(n_favourites)[:, None]
+    age_tastes = _standardised(_AGES.values())
+    taste = _mix(_READER_SHARES, genres=liked, age=age_tastes[ages], own=rng.normal(size=(n, len(_AXES))))
     bias = rng.normal(0, _READER_BIAS_SD, size=n)
-    age_names = list(_AGES)
     favourites = zip(ranked.tolist(), n_favourites.tolist(), strict=True)
     columns: Columns = {
         "reader": names,
-        "age_group": [age_names[a] for a in ages.tolist()],
+        "age_group": np.array(list(_AGES))[ages].tolist(),
         "region": regions,
         "favourite_genres": [[_GENRES[g]["name"] for g in row[:k]] for row, k in favourites],
     }
@@ -64,7 +72,6 @@ def make_books(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Float
     author_names = _people(rng, n_authors, _WORDS["author_surnames"])
     written = spread(n, 1 / np.sqrt(np.arange(1.0, n_authors + 1)), low=1, high=15 * _BOOKS_PER_AUTHOR)
     authors = rng.permutation(np.repeat(np.arange(n_authors), written))
-
     shares = np.array([genre["share"] for genre in _GENRES])
     home = rng.choice(len(_GENRES), size=n_authors, p=shares / shares.sum())
     elsewhere = rng.choice(len(_GENRES), size=n, p=shares / shares.sum())
@@ -72,12 +79,11 @@ def make_books(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Float
     # Two different themes per book, fifteen times as often one that is usual for its genre.
     usual = np.array([[15.0 if theme["name"] in genre["themes"] else 1.0 for theme in _THEMES] for genre in _GENRES])
     themes = np.argsort(-(np.log(usual)[genres] + rng.gumbel(size=(n, len(_THEMES)))), axis=1, kind="stable")[:, :2]
-
     taste = _mix(
         _BOOK_SHARES,
-        genre=_tastes(_GENRES)[genres],
+        genre=_GENRE_TASTES[genres],
         author=rng.normal(size=(n_authors, len(_AXES)))[authors],
-        themes=_tastes(_THEMES)[themes].sum(axis=1) / np.sqrt(2),
+        themes=_standardised(theme["taste"] for theme in _THEMES)[themes].sum(axis=1) / np.sqrt(2),
         own=rng.normal(size=(n, len(_AXES))),
     )
     bias = rng.normal(0, _BOOK_BIAS_SD, size=n)
@@ -91,40 +97,24 @@ def make_books(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Float
     return columns, bias, taste
 
 
-def _tastes(of: list[dict[str, Any]]) -> Floats:
-    return _standardised([each["taste"] for each in of])
-
-
-def _standardised(tastes: list[list[int]]) -> Floats:
-    table = np.asarray(tastes, dtype=np.float64)
-    scaled: Floats = (table - table.mean(axis=0)) / table.std(axis=0)
-    return scaled
-
-
 def _mix(shares: dict[str, float], **parts: Floats) -> Floats:
     """Add the parts, each of unit variance, by their shares; scaled for inner products of `_TASTE_SD`."""
-    taste = np.zeros_like(parts["own"])
-    for name, part in parts.items():
-        taste += math.sqrt(shares[name]) * part
+    taste = sum((math.sqrt(shares[name]) * part for name, part in parts.items()), np.zeros(1))
     return taste * math.sqrt(_TASTE_SD / math.sqrt(len(_AXES)))
 
 
 def _people(rng: np.random.Generator, n: int, surnames: Sequence[str]) -> list[str]:
     """Make `n` different names; an initial and then a town are added only when plain names run out."""
 
-    def plain(rows: list[int]) -> list[str]:
-        firsts = _pick(rng, _WORDS["first_names"], len(rows))
-        return [f"{a} {b}" for a, b in zip(firsts, _pick(rng, surnames, len(rows)), strict=True)]
+    def people(rows: list[int], initial: bool = False, town: bool = False) -> list[str]:
+        n_rows = len(rows)
+        towns = [f" of {word}" for word in _pick(rng, _WORDS["towns"], n_rows)] if town else [""] * n_rows
+        initials = [f" {letter}." for letter in _pick(rng, ascii_uppercase, n_rows)] if initial else [""] * n_rows
+        parts = _pick(rng, _WORDS["first_names"], n_rows), initials, _pick(rng, surnames, n_rows), towns
+        return [f"{first}{x} {last}{of}" for first, x, last, of in zip(*parts, strict=True)]
 
-    def with_initial(rows: list[int]) -> list[str]:
-        initials = _pick(rng, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", len(rows))
-        return [name.replace(" ", f" {x}. ") for name, x in zip(plain(rows), initials, strict=True)]
-
-    def with_town(rows: list[int]) -> list[str]:
-        towns = _pick(rng, _WORDS["towns"], len(rows))
-        return [f"{name} of {town}" for name, town in zip(with_initial(rows), towns, strict=True)]
-
-    return _distinct(n, [plain] * 3 + [with_initial] * 2 + [with_town] * 2)
+    with_initial, with_town = partial(people, initial=True), partial(people, initial=True, town=True)
+    return _distinct(n, [people] * 3 + [with_initial] * 2 + [with_town] * 2)
 
 
 def _titles(rng: np.random.Generator, genres: NDArray[np.intp]) -> list[str]:
@@ -160,20 +150,17 @@ def _blurbs(rng: np.random.Generator, genres: NDArray[np.intp], themes: NDArray[
 
 def _distinct(n: int, drafts: Sequence[Callable[[list[int]], list[str]]]) -> list[str]:
     """Draw `n` different names: each draft redraws what collided, a number settles what is left."""
-    names: dict[int, str] = {}
-    taken: set[str] = set()
+    names: dict[str, int] = {}
+    pending = list(range(n))
     for draft in drafts:
-        pending = [i for i in range(n) if i not in names] if names else list(range(n))
-        for i, name in zip(pending, draft(pending), strict=True):
-            if name not in taken:
-                taken.add(name)
-                names[i] = name
-    pending = [i for i in range(n) if i not in names]
+        drawn = list(zip(draft(pending), pending, strict=True))
+        names = dict(reversed(drawn)) | names
+        pending = [i for name, i in drawn if names[name] != i]
     seen: Counter[str] = Counter()
     for i, name in zip(pending, drafts[-1](pending), strict=True):
         seen[name] += 1
-        names[i] = f"{name} ({seen[name] + 1})"
-    return [names[i] for i in range(n)]
+        names[f"{name} ({seen[name] + 1})"] = i
+    return sorted(names, key=names.__getitem__)
 
 
 def _pick(rng: np.random.Generator, words: Sequence[str], n: int) -> list[str]:
@@ -186,3 +173,64 @@ def _one_of(words: Sequence[str], draws: Iterator[int]) -> str:
 
 def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def spread(total: int, weights: Floats, low: int, high: int) -> Rows:
+    """Split `total` in proportion to `weights` into integers between `low` and `high`."""
+    counts = np.full(len(weights), low, dtype=np.int64)
+    while left := total - int(counts.sum()):
+        room = np.flatnonzero(counts < high)
+        share = left * weights[room] / weights[room].sum()
+        extra = share.astype(np.int64)
+        largest_remainders = np.argsort(extra - share, kind="stable")
+        extra[largest_remainders[: left - int(extra.sum())]] += 1
+        counts[room] += np.minimum(extra, high - counts[room])
+    return counts
+
+
+def choose_books(
+    rng: np.random.Generator, counts: Rows, popularity: Floats, affinity: Callable[[Rows, Rows], Floats]
+) -> tuple[Rows, Rows]:
+    """Draw `counts[u]` different books for every reader u, as rows of readers and of books.
+
+    A book is drawn in proportion to its popularity and accepted with probability sigmoid(affinity). A few rounds
+    suffice for nearly all readers; those who read a good part of the shop get an exact weighted draw.
+    """
+    n_books = len(popularity)
+    cumulative = np.cumsum(popularity)
+    pairs = np.empty(0, dtype=np.int64)
+    by_rounds = np.where(counts > _EAGER * n_books, 0, counts)
+    for _ in range(_ROUNDS):
+        missing = by_rounds - np.bincount(pairs // n_books, minlength=len(counts))
+        readers = np.repeat(np.arange(len(counts)), 2 * missing + 4 * (missing > 0))
+        if not len(readers):
+            break
+        draws = cumulative[-1] * rng.random(len(readers))
+        books = np.minimum(np.searchsorted(cumulative, draws, side="right"), n_books - 1)
+        liked = rng.random(len(readers)) * (1 + np.exp(-affinity(readers, books))) < 1
+        pairs = _first_of_each(np.concatenate([pairs, (readers * n_books + books)[liked]]), n_books, by_rounds)
+
+    missing = counts - np.bincount(pairs // n_books, minlength=len(counts))
+    unfinished, books = np.flatnonzero(missing), np.arange(n_books)
+    slab = max(1, _CELLS // n_books)
+    parts = [pairs]
+    for start in range(0, len(unfinished), slab):  # by the Gumbel top-k trick, over all books not drawn yet
+        readers = unfinished[start : start + slab]
+        keys = np.log(popularity) - np.logaddexp(0, -affinity(readers[:, None], books))
+        keys += rng.gumbel(size=keys.shape)
+        taken = pairs[np.isin(pairs // n_books, readers)]
+        keys[np.searchsorted(readers, taken // n_books), taken % n_books] = -np.inf
+        best = np.argsort(-keys, axis=1, kind="stable")
+        parts.append((readers[:, None] * n_books + best)[books < missing[readers][:, None]])
+    pairs = np.sort(np.concatenate(parts))
+    return pairs // n_books, pairs % n_books
+
+
+def _first_of_each(pairs: Rows, n_books: int, counts: Rows) -> Rows:
+    """Drop repeated pairs and what exceeds a reader's count, earliest draws kept, ordered by reader."""
+    _, first = np.unique(pairs, return_index=True)
+    pairs = pairs[np.sort(first)]
+    pairs = pairs[np.argsort(pairs // n_books, kind="stable")]
+    readers = pairs // n_books
+    starts = np.searchsorted(readers, np.arange(len(counts)))
+    return pairs[np.arange(len(pairs)) - starts[readers] < counts[readers]]

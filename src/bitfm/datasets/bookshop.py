@@ -1,12 +1,11 @@
 """A generated bookshop: readers, books and ratings whose true tastes are known.
 
-The data set of the tutorials and demos. It needs no download, has features on both sides and a planted
-low-rank structure that features explain in part, so cold start and warm start can both be shown and checked.
+It needs no download, has features on both sides and a planted low-rank structure that features explain in part, so cold
+start and warm start can both be shown and checked.
 """
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.one_hot import many_hot, one_hot
-from bitfm.datasets._choices import Floats, choose_books, spread
-from bitfm.datasets._tables import Columns, make_books, make_readers
+from bitfm.datasets._tables import Columns, Floats, choose_books, make_books, make_readers, spread
+from bitfm.validation import check_integer
 
 __all__ = ["Bookshop", "Truth", "make_bookshop"]
 
-_GLOBAL_MEAN = 3.42
-_NOISE_SD = 0.85
-
+_GLOBAL_MEAN, _NOISE_SD = 3.42, 0.85
 _FEW_RATINGS = 5
 _OPENED = 1_514_764_800  # 2018-01-01, in seconds since the epoch
 _DAY = 86_400
@@ -33,24 +30,12 @@ _DAY = 86_400
 class Truth:
     """What the ratings were drawn from.
 
-    A rating is ``expected`` plus Gaussian noise, rounded and clipped to 1–5.
-
-    Attributes
-    ----------
-    global_mean : float
-        The score of an average reader for an average book.
-    reader_bias, book_bias : ndarray
-        Added to every score of a reader, of a book.
-    reader_taste, book_taste : ndarray of shape (n_readers, d), (n_books, d)
-        Their inner product is added to the score.
-    noise : float
-        Standard deviation of the noise.
+    A rating is ``global_mean`` plus the biases of the reader and of the book plus the inner product of their tastes,
+    plus Gaussian noise; it is rounded and clipped to 1–5.
 
     Examples
     --------
     >>> truth = make_bookshop(n_readers=30, n_books=20, n_ratings=100).truth
-    >>> truth.expected([0, 0], [3, 4]).shape
-    (2,)
     >>> truth.expected(np.arange(30)[:, None], np.arange(20)).shape
     (30, 20)
     """
@@ -58,27 +43,22 @@ class Truth:
     global_mean: float
     reader_bias: Floats
     book_bias: Floats
-    reader_taste: Floats
+    reader_taste: Floats  # readers × dimensions
     book_taste: Floats
-    noise: float
+    noise: float  # standard deviation
 
     def expected(self, reader_rows: ArrayLike, book_rows: ArrayLike) -> Floats:
-        """Return the noise-free scores, before rounding and clipping.
-
-        Parameters
-        ----------
-        reader_rows, book_rows : array-like of int
-            Rows of the tables; they broadcast against each other.
-
-        Returns
-        -------
-        ndarray
-            The scores, in stars.
-        """
+        """Return the noise-free scores, before rounding and clipping; the rows broadcast against each other."""
         readers, books = np.asarray(reader_rows), np.asarray(book_rows)
-        bias = self.global_mean + self.reader_bias[readers] + self.book_bias[books]
-        scores: Floats = bias + _inner(self.reader_taste, self.book_taste, readers, books)
-        return scores
+        bias: Floats = self.global_mean + self.reader_bias[readers] + self.book_bias[books]
+        return bias + self.affinity(readers, books)
+
+    def affinity(self, readers: NDArray[Any], books: NDArray[Any]) -> Floats:
+        """Return the inner products of tastes, one dimension at a time: millions of pairs without their taste rows."""
+        total: Floats = np.zeros(np.broadcast_shapes(readers.shape, books.shape))
+        for p, q in zip(self.reader_taste.T, self.book_taste.T, strict=True):
+            total += p[readers] * q[books]
+        return total
 
     def __repr__(self) -> str:
         n_readers, d = self.reader_taste.shape
@@ -99,16 +79,11 @@ class Bookshop:
         ``reader``, ``title``, ``rating`` (1 to 5) and ``time`` (seconds since the epoch), in order of time.
     reader_rows, book_rows : ndarray of int32
         The row of each rating in ``readers`` and in ``books``.
-    truth : Truth
-        What the ratings were drawn from.
 
     Examples
     --------
-    >>> shop = make_bookshop(n_readers=30, n_books=20, n_ratings=100)
-    >>> shop
+    >>> make_bookshop(n_readers=30, n_books=20, n_ratings=100)
     Bookshop(30 readers, 20 books, 100 ratings)
-    >>> shop.books["title"][shop.book_rows[0]] == shop.ratings["title"][0]
-    True
     """
 
     readers: Columns
@@ -124,25 +99,15 @@ class Bookshop:
         Fields: ``age_group``, ``region``, ``favourite_genres`` and ``id`` of a reader; ``author``, ``genre``,
         ``decade``, ``words`` (TF-IDF of the blurb) and ``id`` of a book. The ids come last, so that weights without a
         penalty go to what many share before they go to one.
-
-        Examples
-        --------
-        >>> X = make_bookshop(n_readers=30, n_books=20, n_ratings=100).blocks()
-        >>> len(X), [f"{f.block}.{f.name}" for f in X.fields][:3]
-        (100, ['reader.age_group', 'reader.region', 'reader.favourite_genres'])
         """
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         readers, books = self.readers, self.books
-        of_readers = {
-            "age_group": one_hot(readers["age_group"]),
-            "region": one_hot(readers["region"]),
+        of_readers = {name: one_hot(readers[name]) for name in ("age_group", "region")} | {
             "favourite_genres": many_hot(readers["favourite_genres"]),
             "id": FeatureTable.eye(len(readers["reader"])),
         }
-        of_books = {
-            "author": one_hot(books["author"]),
-            "genre": one_hot(books["genre"]),
+        of_books = {name: one_hot(books[name]) for name in ("author", "genre")} | {
             "decade": one_hot(np.asarray(books["year"]) // 10),
             "words": TfidfVectorizer(stop_words="english", dtype=np.float32).fit_transform(books["blurb"]),
             "id": FeatureTable.eye(len(books["title"])),
@@ -157,9 +122,9 @@ class Bookshop:
 def make_bookshop(n_readers: int = 2000, n_books: int = 1000, n_ratings: int = 60_000, seed: int = 0) -> Bookshop:
     """Generate a bookshop.
 
-    A reader's taste comes from favourite genres, age group and a personal part; a book's from genre, author,
-    the themes its blurb names and a part of its own. Region and year mean nothing, as some columns always do.
-    Popular books are read more, and readers choose what they like a little more often.
+    A reader's taste comes from favourite genres, age group and a personal part; a book's from genre, author, the themes
+    of its blurb and a part of its own. Region and year mean nothing. Popular books are read more, and readers choose
+    what they like a little more often.
 
     Parameters
     ----------
@@ -170,67 +135,28 @@ def make_bookshop(n_readers: int = 2000, n_books: int = 1000, n_ratings: int = 6
     seed : int
         The same seed gives the same shop; books do not depend on `n_readers`, nor readers on `n_books`.
 
-    Returns
-    -------
-    Bookshop
-        The tables and the truth behind them.
-
-    Raises
-    ------
-    ValueError
-        If a size is not an integer, is too small, or more ratings are asked for than there are pairs.
-
     Examples
     --------
     >>> shop = make_bookshop(n_readers=300, n_books=200, n_ratings=5000, seed=1)
     >>> shop.books["title"][:3]
     ['Pickles for Two', 'The Emerald Covenant of the Glass Mountains', 'The Quantum Stowaway of Titan']
-    >>> len(shop.ratings["rating"]), len(set(shop.books["title"]))
-    (5000, 200)
-
-    Only noise, rounding and clipping separate the ratings from the truth:
-
-    >>> residual = shop.ratings["rating"] - shop.truth.expected(shop.reader_rows, shop.book_rows)
-    >>> bool(0.7 < np.sqrt(np.mean(residual**2)) < 0.95)
-    True
     """
-    n_readers = _whole("n_readers", n_readers, 1)
-    n_books = _whole("n_books", n_books, 1)
-    n_ratings = _whole("n_ratings", n_ratings, 0)
+    n_readers, n_books = check_integer("n_readers", n_readers, 1), check_integer("n_books", n_books, 1)
+    n_ratings = check_integer("n_ratings", n_ratings, 0)
     if n_ratings > n_readers * n_books:
         raise ValueError(
             f"n_ratings is {n_ratings}, but {n_readers} readers and {n_books} books make only "
             f"{n_readers * n_books} pairs and a reader rates a book once: ask for fewer ratings or more books"
         )
-    reader_rng, book_rng, rating_rng = np.random.default_rng(_whole("seed", seed, 0)).spawn(3)
+    reader_rng, book_rng, rating_rng = np.random.default_rng(check_integer("seed", seed, 0)).spawn(3)
     readers, reader_bias, reader_taste = make_readers(reader_rng, n_readers)
     books, book_bias, book_taste = make_books(book_rng, n_books)
     truth = Truth(_GLOBAL_MEAN, reader_bias, book_bias, reader_taste, book_taste, _NOISE_SD)
-    ratings, reader_rows, book_rows = _make_ratings(rating_rng, n_ratings, truth)
-    ratings = {
-        "reader": [readers["reader"][i] for i in reader_rows.tolist()],
-        "title": [books["title"][i] for i in book_rows.tolist()],
-        **ratings,
-    }
+    columns, reader_rows, book_rows = _make_ratings(rating_rng, n_ratings, truth)
+    names = [readers["reader"][i] for i in reader_rows.tolist()]
+    titles = [books["title"][i] for i in book_rows.tolist()]
+    ratings: Columns = {"reader": names, "title": titles, **columns}
     return Bookshop(readers, books, ratings, reader_rows, book_rows, truth)
-
-
-def _whole(name: str, value: object, least: int) -> int:
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if number < least or isinstance(value, bool):
-        raise ValueError(f"{name} is {value!r}: expected an integer of at least {least}")
-    return number
-
-
-def _inner(reader_taste: Floats, book_taste: Floats, readers: NDArray[Any], books: NDArray[Any]) -> Floats:
-    """Sum over dimensions one at a time: millions of pairs without gathering whole taste rows."""
-    total: Floats = np.zeros(np.broadcast_shapes(readers.shape, books.shape))
-    for p, q in zip(reader_taste.T, book_taste.T, strict=True):
-        total += p[readers] * q[books]
-    return total
 
 
 def _make_ratings(
@@ -240,11 +166,8 @@ def _make_ratings(
     activity = np.exp(rng.normal(0, 0.9, size=n_readers))
     counts = spread(n, activity, low=min(_FEW_RATINGS, n // n_readers), high=n_books)
     popularity = np.exp(rng.normal(0, 1.1, size=n_books) + truth.book_bias)
-    readers, books = choose_books(
-        rng, counts, popularity, lambda u, i: _inner(truth.reader_taste, truth.book_taste, u, i)
-    )
+    readers, books = choose_books(rng, counts, popularity, truth.affinity)
     stars = np.clip(np.rint(truth.expected(readers, books) + rng.normal(0, _NOISE_SD, size=n)), 1, 5)
-
     joined = _OPENED + rng.integers(4 * 365 * _DAY, size=n_readers)
     stays = rng.integers(30 * _DAY, 3 * 365 * _DAY, size=n_readers)
     times = joined[readers] + (stays[readers] * rng.random(n)).astype(np.int64)
