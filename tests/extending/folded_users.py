@@ -24,4 +24,5 @@ class FoldedUsers:
         return TowerRows.of_vectors(np.full(len(users), tables.parameters.bias), vectors)
 
 
-USER_TOWERS.register("folded", FoldedUsers())
+FOLDED = FoldedUsers()
+USER_TOWERS.register("folded", FOLDED)

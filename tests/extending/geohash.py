@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-import scipy.sparse as sp
 
-from bitfm.data import FittedColumn, Inferred, Kind, ObservedColumn, Vocabulary, register_kind
+from bitfm.data import FeatureTable, FittedColumn, Inferred, Kind, ObservedColumn, Vocabulary, register_kind
 from bitfm.data.columns import as_words
-from bitfm.data.feature_table import FeatureTable
 
 _GEOHASH = r"^[0-9b-hjkmnp-z]{5,12}$"
 
@@ -58,7 +56,7 @@ class FittedGeohash(FittedColumn):
     def width(self) -> int:
         return len(self.regions)
 
-    def transform(self, values: pl.Series) -> sp.csr_matrix:
+    def transform(self, values: pl.Series) -> FeatureTable:
         rows, regions = _regions(values, self.kind.precision)
         features = self.regions.numbers(regions)
         known = features >= 0

@@ -5,59 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import bitfm
-from bitfm import FM, Block, Blocks, ModelFileError, persist
-from bitfm.core import pack_signs
-from bitfm.data.blocks import FieldSizes
-from bitfm.models import BiasModel, Callback, CodeModel, register_kind
+from bitfm import Block, Blocks, ModelFileError, persist
+from bitfm.models import BiasModel, register_kind
 from bitfm.testing import CodeModelContract
-
-# The model
-
-
-class RoundedFM(CodeModel):
-    """The signs of a factorization machine's factors, and their mean length as gains.
-
-    Parameters
-    ----------
-    bits : int, default 32
-        Length of the codes, and rank of the machine.
-    penalty : float or mapping of field names to floats, default 10.0
-        λ of the machine.
-    """
-
-    def __init__(
-        self,
-        bits: int = 32,
-        *,
-        penalty: float | dict[str, float] = 10.0,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.bits = bits
-        self.penalty = penalty
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
-        """Fit the machine and round it."""
-        fm = FM(self.bits, n_iter=5, regularization=self.penalty, pairs="across", random_state=self.random_state)
-        fm.set_params(n_jobs=self.n_jobs).fit(X, y, fields=fields, callback=callback)
-        self.fields_, self.n_features_in_, self.pairs_ = fm.fields_, fm.n_features_in_, fm.pairs
-        self.bias_, self.weights_ = fm.bias_, fm.weights_
-        self.codes_ = pack_signs(fm.factors_)
-        self.gains_ = np.abs(fm.factors_).mean(axis=1).astype(np.float32)
-        self.fit_log_, self.n_iter_ = fm.fit_log_, fm.n_iter_
-        return self
-
-
-# What it can do without a change to bitfm
+from extending.rounded_fm import RoundedFM
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +32,7 @@ def model(data):
 class TestRoundedFM(CodeModelContract):
     """All that bitfm asks of a model."""
 
-    model = register_kind(RoundedFM)(bits=16)
+    model = RoundedFM(bits=16)
     matrix_fields = (31, 32)
 
 
@@ -131,7 +88,7 @@ def test_an_entry_point_of_its_package_is_enough(model, tmp_path):
     package = tmp_path / "rounded-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: rounded\nVersion: 1.0\n")
-    (package / "entry_points.txt").write_text(f"[bitfm.kinds]\nRoundedFM = {Path(__file__).stem}:RoundedFM\n")
+    (package / "entry_points.txt").write_text("[bitfm.kinds]\nRoundedFM = rounded_fm:RoundedFM\n")
     model.save(tmp_path / "rounded.bitfm", index=model.index())
     places = [str(tmp_path / "rounded.bitfm"), str(tmp_path), str(Path(__file__).parent)]
     child = subprocess.run([sys.executable, "-c", OPEN, *places], capture_output=True, text=True, check=True)

@@ -230,10 +230,11 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def register_kind(kind: Kind) -> Kind:
     """Let files hold models of a class, under its name, as long as this process runs; a decorator.
 
-    A package declares its classes in the entry-point group ``bitfm.kinds`` instead, as ``Name = "module:Name"``; they
-    are imported when a file of their kind is opened.
+    A package also declares its classes in the entry-point group ``bitfm.kinds``, as ``Name = "module:Name"``; they are
+    then imported when a file of their kind is opened.
     """
-    if KINDS.get(kind.__name__) not in (None, kind):
+    # A module that an entry point names may be importing this very class, so that entry point is not followed.
+    if KINDS.get(kind.__name__, installed=False) not in (None, kind):
         raise ValueError(f"register_kind: there is another kind called {kind.__name__!r}; give the class another name.")
     KINDS.register(kind.__name__, kind)
     return kind

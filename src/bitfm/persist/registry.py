@@ -40,14 +40,14 @@ class Registry(Generic[T]):
         """Add an object, or put it in the place of another."""
         self._found[name] = value
 
-    def get(self, name: str) -> T | None:
-        """Return the object of a name, or None if there is none."""
+    def get(self, name: str, *, installed: bool = True) -> T | None:
+        """Return the object of a name, or None if there is none; entry points count only if `installed`."""
         if name not in self._found:
             if name in self._places:
                 module, _, attribute = self._places[name].partition(":")
                 self._found[name] = getattr(import_module(module), attribute)
             else:
-                points = entry_points(group=self.group, name=name)
+                points = entry_points(group=self.group, name=name) if installed else ()
                 if not points:
                     return None
                 self._found[name] = next(iter(points)).load()
