@@ -248,8 +248,8 @@ int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput
 }
 
 template <class Real>
-int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowDistillation& anchor,
-                                         int which) {
+int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule,
+                                         const RowDistillation& anchor, int which) {
     const auto& kernels = isa().kernels->template sweep<Real>();
     const auto block = static_cast<size_t>(set_.design.fields[field].block);
     const int64_t n_rows = set_.design.blocks[block].n_rows;
