@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from bitfm.datasets import make_bookshop
-from cli_process import run
+from cli_process import call
 
 TABLES = ("--interactions", "ratings.csv", "--users", "readers.jsonl", "--items", "books.parquet")
 COLUMNS = ("--user", "reader", "--item", "title", "--context", "daytime")
@@ -30,7 +30,7 @@ def bookshop(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(bookshop):
     """shop.bitfm in the same folder, fitted to half of each reader's ratings; and what was printed of it."""
-    done = run(
+    done = call(
         "fit",
         *TABLES,
         *COLUMNS,

@@ -1,12 +1,9 @@
-"""The command line, run as people run it: in a process of its own."""
+"""The command line as a whole."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from importlib.metadata import EntryPoints
 
 import pytest
@@ -14,24 +11,12 @@ import pytest
 import bitfm
 from bitfm import _core
 from bitfm.cli.main import EXIT_CODES
-from cli_process import call
+from cli_process import call, run
 from documents import ROOT
 
 
-def run(*arguments, cwd, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", "from bitfm.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | environment,
-        timeout=240,
-        check=False,
-    )
-
-
 def test_doctor_tells_what_is_here(tmp_path):
-    done = run("doctor", cwd=tmp_path, BITFM_DATA="")
+    done = call("doctor", cwd=tmp_path, BITFM_DATA="")
     assert done.returncode == 0, done.stderr
     assert bitfm.__version__ in done.stdout
     assert _core.isa() in done.stdout
@@ -55,8 +40,8 @@ def test_an_unknown_instruction_set_is_one_clear_line(tmp_path):
 
 
 def test_version_and_help(tmp_path):
-    assert run("--version", cwd=tmp_path).stdout.strip() == f"bitfm {bitfm.__version__}"
-    assert "doctor" in run("--help", cwd=tmp_path).stdout
+    assert call("--version", cwd=tmp_path).stdout.strip() == f"bitfm {bitfm.__version__}"
+    assert "doctor" in call("--help", cwd=tmp_path).stdout
     assert run("nonsense", cwd=tmp_path).returncode == 2
 
 

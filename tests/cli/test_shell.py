@@ -8,12 +8,12 @@ import subprocess
 
 import pytest
 
-from cli_process import COMMAND, run, run_into_closed_pipe
+from cli_process import COMMAND, call, run_into_closed_pipe
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_are_shown(tmp_path, shell):
-    done = run("--show-completion", shell, cwd=tmp_path, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    done = call("--show-completion", shell, cwd=tmp_path, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert done.returncode == 0, done.stderr
     assert "_BITFM_COMPLETE" in done.stdout
 
@@ -21,12 +21,12 @@ def test_completion_scripts_are_shown(tmp_path, shell):
 def test_a_shell_learns_the_commands_and_leaves_files_to_itself(tmp_path):
     def complete(words, place):
         environment = {"_BITFM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
-        return run(cwd=tmp_path, **environment).stdout.split()
+        return call(cwd=tmp_path, **environment).stdout.split()
 
     assert complete("bitfm re", 1) == ["recommend"]
     assert complete("bitfm recommend --his", 2) == ["--history"]
     assert complete("bitfm recommend sh", 2) == []  # what the script falls back to is the names of files
-    shown = run("--show-completion", "bash", cwd=tmp_path, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").stdout
+    shown = call("--show-completion", "bash", cwd=tmp_path, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").stdout
     assert "complete -o default" in shown
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 
 import polars as pl
 import pytest
 
-from bitfm.cli._settings import CodeSettings
+from bitfm.cli._settings import ModelOptions
 from bitfm.evaluation import split_per_user
-from cli_process import call, run
+from cli_process import call
 
 pytest.importorskip("optuna")
 
@@ -24,7 +25,7 @@ def ratings(tmp_path, bookshop):
 
 
 def test_trials_are_counted_kept_and_gone_on_with(tmp_path, ratings):
-    first = run("tune", *ratings, "--trials", 2, "--study", "trials.db", cwd=tmp_path)
+    first = call("tune", *ratings, "--trials", 2, "--study", "trials.db", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     report = json.loads(first.stdout)
     assert len(report["trials"]) == 2
@@ -97,18 +98,18 @@ def test_the_test_part_has_no_say(tmp_path, ratings, bookshop):
     assert spoilt["rating"].to_list() != table["rating"].to_list()
 
 
-def test_without_optuna_it_says_what_to_install(tmp_path, ratings):
-    (tmp_path / "optuna.py").write_text("raise ImportError('not here')\n")
-    done = run("tune", *ratings, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+def test_without_optuna_it_says_what_to_install(tmp_path, ratings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    done = call("tune", *ratings, cwd=tmp_path)
     assert done.returncode == 1
     assert "pip install 'bitfm[tune]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_settings_become_a_model_and_options():
-    model = CodeSettings(32, "discrete", beta=3.0).to_fit(seed=4)
+    model = ModelOptions(32, "discrete", beta=3.0).to_fit(seed=4)
     assert (model.bits, model.beta, model.random_state) == (32, 3.0, 4)
-    model = CodeSettings(anchor_strength="inf", rank=8).to_fit(seed=4)
+    model = ModelOptions(anchor_strength="inf", rank=8).to_fit(seed=4)
     assert (model.anchor_strength, model.teacher.rank) == (float("inf"), 8)
-    assert CodeSettings(anchor_strength="10").to_fit(0).anchor_strength == 10.0
-    assert CodeSettings(rank=8).options() == {"bits": 64, "model": "distilled", "rank": 8}
+    assert ModelOptions(anchor_strength="10").to_fit(0).anchor_strength == 10.0
+    assert ModelOptions(rank=8).options() == {"bits": 64, "model": "distilled", "rank": 8}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,93 +80,105 @@ def random_items(rng, size, n_bytes, gains, biases):
     return code_items(random_codes(rng, size, n_bytes), amounts, biases_of(rng, biases, size))
 
 
-@pytest.mark.parametrize("isa", _core.available_isas())
-@pytest.mark.parametrize("n_bytes", [1, 3, 8, 16, 31, 32, 64])
-@pytest.mark.parametrize(("gains", "biases"), GAINS_AND_BIASES)
-def test_codes_for_codes(isa, n_bytes, gains, biases):
-    _core.use_isa(isa)
+def grid(names, *axes):
+    """Parametrize by all combinations: all on portable code, a third that has every value on the other sets as well."""
+    cases = []
+    for places in itertools.product(*(range(len(axis)) for axis in axes)):
+        case = [axis[place] for axis, place in zip(axes, places, strict=True)]
+        cases.append((*case, _core.available_isas() if sum(places) % 3 == 0 else ["portable"]))
+    return pytest.mark.parametrize(
+        (*names, "isas"), cases, ids=lambda v: "+".join(v) if isinstance(v, list) else str(v)
+    )
+
+
+def check(isas, kind, items, searches):
+    """Check that an index of the items finds what is expected: (rows, n, scores of all items) for each search."""
+    expected = [best(scores, n) for _, n, scores in searches]
+    layouts = []
+    for isa in isas:
+        _core.use_isa(isa)
+        segment = kind.of(items, 1.0)
+        layouts.append({name: array.tobytes() for name, array in segment.arrays.items()})
+        for (rows, n, _), wanted in zip(searches, expected, strict=True):
+            for got, want in zip(segment.search(segment.live, rows, NOTHING, n, 1), wanted, strict=True):
+                np.testing.assert_array_equal(got, want)
+    assert all(layout == layouts[0] for layout in layouts)
+
+
+@grid(["n_bytes", "spreads"], [1, 3, 8, 16, 31, 32, 64], GAINS_AND_BIASES)
+def test_codes_for_codes(n_bytes, spreads, isas):
     rng = np.random.default_rng(0)
     for size in SIZES:
-        items = random_items(rng, size, n_bytes, gains, biases)
-        segment = CodeSegment.of(items, 1.0)
+        items, searches = random_items(rng, size, n_bytes, *spreads), []
         for n_queries in (1, 9):
             codes = random_codes(rng, n_queries, n_bytes)
-            own_gains = SPREADS[gains](rng, n_queries).astype(np.float32)
+            own_gains = SPREADS[spreads[0]](rng, n_queries).astype(np.float32)
             constants = rng.normal(size=n_queries)
             amounts = own_gains.astype(float)[:, None] * items.gains.astype(float)
             dots = signs(codes) @ signs(items.codes).T
             scores = constants[:, None] + (items.biases.astype(float) + amounts * dots)
-            for n in {0, min(10, size), size}:
-                found = segment.search(segment.live, code_rows(codes, own_gains, constants), NOTHING, n, 1)
-                for got, expected in zip(found, best(scores, n), strict=True):
-                    np.testing.assert_array_equal(got, expected)
+            rows = code_rows(codes, own_gains, constants)
+            searches += [(rows, n, scores) for n in {0, min(10, size), size}]
+        check(isas, CodeSegment, items, searches)
 
 
-@pytest.mark.parametrize("isa", _core.available_isas())
-@pytest.mark.parametrize("n_bytes", [1, 8, 16, 64])
-@pytest.mark.parametrize(("gains", "biases"), GAINS_AND_BIASES)
-def test_codes_for_vectors(isa, n_bytes, gains, biases):
-    _core.use_isa(isa)
+@grid(["n_bytes", "spreads"], [1, 8, 16, 64], GAINS_AND_BIASES)
+def test_codes_for_vectors(n_bytes, spreads, isas):
     rng = np.random.default_rng(1)
     for size in SIZES:
-        items = random_items(rng, size, n_bytes, gains, biases)
-        segment = CodeSegment.of(items, 1.0)
+        items = random_items(rng, size, n_bytes, *spreads)
         # Whole numbers, whose sums are exact in any order.
         vectors = rng.integers(-9, 10, (9, n_bytes * 8)).astype(np.float32)
         constants = rng.normal(size=9)
         dots = vectors.astype(float) @ signs(items.codes).T
         scores = constants[:, None] + (items.biases.astype(float) + items.gains.astype(float) * dots)
-        for n in {min(10, size), size}:
-            found = segment.search(segment.live, vector_rows(vectors, constants), NOTHING, n, 1)
-            for got, expected in zip(found, best(scores, n), strict=True):
-                np.testing.assert_array_equal(got, expected)
+        rows = vector_rows(vectors, constants)
+        check(isas, CodeSegment, items, [(rows, n, scores) for n in {min(10, size), size}])
 
 
-@pytest.mark.parametrize("isa", _core.available_isas())
-@pytest.mark.parametrize("width", [8, 64, 512])
-@pytest.mark.parametrize("rank", [1, 6, 512])
-@pytest.mark.parametrize("biases", SPREADS)
-def test_vectors_for_vectors(isa, width, rank, biases, monkeypatch):
-    _core.use_isa(isa)
+SHAPES = [(8, 1), (8, 6), (64, 6), (64, 64), (512, 6), (512, 512)]  # width and rank
+
+
+@grid(["shape", "biases"], SHAPES, list(SPREADS))
+def test_vectors_for_vectors(shape, biases, isas, monkeypatch):
     monkeypatch.setattr(_vector_segment, "_LARGE", 65)  # treat smaller catalogues so, too
-    rng = np.random.default_rng(2)
+    rng, (width, rank) = np.random.default_rng(2), shape
     for size in SIZES:
         # Whole numbers again; of low rank, so that the scan leaves dimensions out; some vectors occur twice.
-        factors = rng.integers(-2, 3, (size, min(rank, width)))
-        vectors = (factors @ rng.integers(-2, 3, (min(rank, width), width))).astype(np.float32)
+        vectors = (rng.integers(-2, 3, (size, rank)) @ rng.integers(-2, 3, (rank, width))).astype(np.float32)
         vectors[size // 2 :] = vectors[: size - size // 2]
         items = vector_items(vectors, biases_of(rng, biases, size))
-        segment = VectorSegment.of(items, 1.0)
         queries = rng.integers(-9, 10, (9, width)).astype(np.float32)
         queries[0] = 0
         constants = rng.normal(size=9)
         scores = constants[:, None] + (items.biases.astype(float) + queries.astype(float) @ vectors.T.astype(float))
-        for n in {min(10, size), size}:
-            for some in (slice(None), slice(0, 1), slice(5, 6)):  # a query that is alone is scanned for by half bytes
-                found = segment.search(segment.live, vector_rows(queries[some], constants[some]), NOTHING, n, 1)
-                for got, expected in zip(found, best(scores[some], n), strict=True):
-                    np.testing.assert_array_equal(got, expected)
+        some = slice(None), slice(0, 1), slice(5, 6)  # a query that is alone is scanned for by half bytes
+        counts = {min(10, size), size}
+        searches = [(vector_rows(queries[q], constants[q]), n, scores[q]) for q in some for n in counts]
+        check(isas, VectorSegment, items, searches)
 
 
-@pytest.mark.parametrize("isa", _core.available_isas())
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1.0, 1e8, 1e18])
-def test_vectors_of_any_length(isa, scale, monkeypatch):
-    _core.use_isa(isa)
+def test_vectors_of_any_length(scale, monkeypatch):
     monkeypatch.setattr(_vector_segment, "_LARGE", 65)
     rng = np.random.default_rng(3)
     lengths = 10.0 ** rng.uniform(-6, 6, 700) * scale
     vectors = (rng.normal(size=(700, 64)) * lengths[:, None]).astype(np.float32)
-    segment = VectorSegment.of(vector_items(vectors, np.zeros(700, np.float32)), 1.0)
     queries = (rng.normal(size=(20, 64)) / scale).astype(np.float32)
     expected = -np.sort(-(queries.astype(float) @ vectors.T.astype(float)), axis=1)[:, :30]
     for some in (slice(None), slice(7, 8)):
-        rows = vector_rows(queries[some], np.zeros(len(queries[some])))
-        np.testing.assert_allclose(segment.search(segment.live, rows, NOTHING, 30, 1)[1], expected[some], rtol=1e-6)
+        rows, found = vector_rows(queries[some], np.zeros(len(queries[some]))), []
+        for isa in _core.available_isas():
+            _core.use_isa(isa)
+            segment = VectorSegment.of(vector_items(vectors, np.zeros(700, np.float32)), 1.0)
+            found.append(segment.search(segment.live, rows, NOTHING, 30, 1))
+            np.testing.assert_array_equal(found[-1], found[0])
+        np.testing.assert_allclose(found[0][1], expected[some], rtol=1e-6)
 
 
 def test_large_catalogues_and_many_threads():
     rng = np.random.default_rng(4)
-    size = 100_000
+    size = 30_000
     items = code_items(
         random_codes(rng, size, 8),
         rng.normal(1, 0.1, size).astype(np.float32),
@@ -197,7 +211,7 @@ def test_a_single_query_is_split_among_threads():
     assert len(np.unique(one[0])) == 500
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_masks_and_exclusions(data):
     """Whatever is left out, the rest is as if there were nothing else."""
@@ -232,12 +246,10 @@ def test_masks_and_exclusions(data):
     np.testing.assert_array_equal(positions, np.where(np.isinf(expected), -1, order))
 
 
-@pytest.mark.parametrize("isa", _core.available_isas())
 @given(seed=st.integers(0, 2**32), spread=st.sampled_from([0.0, 0.01, 1.0, 30.0]), tail=st.sampled_from([0, 3]))
-@settings(max_examples=30, deadline=None)
-def test_one_query_by_nibbles(isa, seed, spread, tail):
+@settings(max_examples=40, deadline=None)
+def test_one_query_by_nibbles(seed, spread, tail):
     """Rounding to nibbles loses much, and cuts off what is far out; what may win is let through all the same."""
-    _core.use_isa(isa)
     rng = np.random.default_rng(seed)
     vectors = (rng.standard_normal((1500, 16)) * np.exp(tail * rng.standard_normal((1500, 16)))).astype(np.float32)
     items = vector_items(vectors, (rng.standard_normal(1500) * spread).astype(np.float32))
@@ -247,5 +259,7 @@ def test_one_query_by_nibbles(isa, seed, spread, tail):
     assert len(segment.arrays["nibbles"])
     query = rng.standard_normal((1, 16)).astype(np.float32)
     scores = items.biases.astype(float) + query.astype(float) @ vectors.T.astype(float)
-    _, found = segment.search(segment.live, vector_rows(query, np.zeros(1)), NOTHING, 10, 1)
-    np.testing.assert_allclose(found, best(scores, 10)[1], rtol=1e-5, atol=1e-5)
+    for isa in _core.available_isas():
+        _core.use_isa(isa)
+        _, found = segment.search(segment.live, vector_rows(query, np.zeros(1)), NOTHING, 10, 1)
+        np.testing.assert_allclose(found, best(scores, 10)[1], rtol=1e-5, atol=1e-5)

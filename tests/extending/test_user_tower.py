@@ -31,7 +31,7 @@ def test_queries_are_folded_in(tables, tmp_path):
     rec, stored = fitted(train, "folded"), fitted(train, "stored")
     assert USER_TOWERS.get("folded").__class__ is folded_users.FoldedUsers
     state = rec.state
-    own = USER_TOWERS.get("folded").rows(state, state.users.numbers_of([3]), None, 1)
+    own = USER_TOWERS.get("folded").rows(state, state.users.indices_of([3]), None, 1)
     items = state.all_rows("item")
     scores = own.constants[0] + items.constants + items.vectors @ own.vectors[0]
     best = rec.recommend(3, n=5, seen=True)

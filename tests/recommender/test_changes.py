@@ -88,8 +88,8 @@ def test_the_last_rating_of_a_pair_counts(rec, shop):
     reader, book, rating = shop.ratings.row(0)
     rec.add_ratings({"reader": [reader, reader], "book": [book, book], "rating": [rating, 1.5]})
     state = rec._state
-    row = state.log.by_user.take(state.users.numbers_of([reader])).to_csr()
-    assert row[0, state.items.numbers_of([book])[0]] == 1.5
+    row = state.log.by_user.take(state.users.indices_of([reader])).to_csr()
+    assert row[0, state.items.indices_of([book])[0]] == 1.5
     assert state.log.by_user.n_entries == len(shop.ratings)
 
 

@@ -93,20 +93,20 @@ def need_writable(path: Path) -> None:
 
 def unknown_users(rec: Recommender, ids: Sequence[str]) -> list[str]:
     """Return those of some users of whom the recommender knows nothing."""
-    numbers = rec.state.users.numbers_of(ids)
+    numbers = rec.state.users.indices_of(ids)
     return [user for user, number in zip(ids, numbers.tolist(), strict=True) if number < 0]
 
 
 def unknown_items(rec: Recommender, ids: Sequence[str]) -> list[str]:
     """Return those of some items that the recommender does not know."""
-    numbers = rec.state.items.numbers_of(ids)
+    numbers = rec.state.items.indices_of(ids)
     return [item for item, number in zip(ids, numbers.tolist(), strict=True) if number < 0]
 
 
 def stored_ids(rec: Recommender, side: str, ids: Sequence[str]) -> dict[str, Any]:
     """Return ids as they were at the fit, such as whole numbers, by what was typed; what is not known stays."""
     known = rec.state.side(side)
-    numbers = known.numbers_of(ids)
+    numbers = known.indices_of(ids)
     stored = known.ids_of(numbers[numbers >= 0]).to_list()
     return {typed: typed for typed in ids} | {str(one): one for one in stored}
 

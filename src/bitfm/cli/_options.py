@@ -26,16 +26,15 @@ def with_options_of(other: Callable[..., None], *names: str) -> Callable[[Callab
     """Give a command some options of another, before its own; it finds them in the params of its context."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def with_more(**given: Any) -> None:
-            command(**{name: value for name, value in given.items() if name not in names})
-
         own, more = (inspect.signature(one, eval_str=True).parameters for one in (command, other))
         every = {name: more[name] for name in more if name in names} | dict(own)
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        signature = inspect.Signature([one.replace(kind=keyword) for one in every.values()])
-        with_more.__signature__ = signature  # type: ignore[attr-defined]
-        with_more.__annotations__ = {name: one.annotation for name, one in every.items()}
+
+        @functools.wraps(command)
+        def with_more(**given: Any) -> None:
+            command(**{name: given[name] for name in own})
+
+        parameters = [one.replace(kind=one.KEYWORD_ONLY) for one in every.values()]
+        with_more.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return with_more
 
     return decorate

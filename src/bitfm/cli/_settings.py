@@ -11,11 +11,11 @@ import typer
 if TYPE_CHECKING:
     from bitfm import DiscreteFM, DistilledFM, Recommender
 
-__all__ = ["CodeSettings"]
+__all__ = ["ModelOptions"]
 
 
 @dataclass(frozen=True)
-class CodeSettings:
+class ModelOptions:
     """What to make of codes; None leaves a setting as the model has it."""
 
     bits: int = 64

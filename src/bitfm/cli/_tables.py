@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bitfm.data import Interactions
     from bitfm.models import Callback
 
-__all__ = ["Asked", "Tables", "names_of", "pairs_of", "read_named"]
+__all__ = ["FitOptions", "LoadedTables", "names_of", "pairs_of", "read_named"]
 
 
 def names_of(text: str | None) -> list[str] | None:
@@ -39,7 +39,7 @@ def pairs_of(option: str, given: Sequence[str] | None) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FitOptions:
     """What the command line says about tables and their columns."""
 
     interactions: str
@@ -58,7 +58,7 @@ class Asked:
     separator: str | None = None
 
     @classmethod
-    def of(cls, context: typer.Context) -> Asked:
+    def of(cls, context: typer.Context) -> FitOptions:
         """Take the options of a command; what the command line names overrules what goes with it in bitfm.toml."""
         given = dict(context.params)
         for tables, columns in (("interactions", "columns"), ("users", "user_columns"), ("items", "item_columns")):
@@ -75,7 +75,7 @@ class Asked:
             chosen[name] = list(chosen[name] or ())
         return cls(**chosen)
 
-    def read(self) -> Tables:
+    def read(self) -> LoadedTables:
         """Read all tables."""
         kinds = pairs_of("--kind", self.kind)
         sides = (
@@ -94,7 +94,7 @@ class Asked:
         roles = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
         interactions = Interactions.of(table, **roles, context=context)  # type: ignore[arg-type]
         users, items = (_side(sources, columns, name, self.separator) for _, _, sources, columns, name in sides)
-        return Tables(self, interactions, users, items, kinds)
+        return LoadedTables(self, interactions, users, items, kinds)
 
     def settings(self) -> dict[str, Any]:
         """Return what a table ``[fit]`` in bitfm.toml would hold for the same tables."""
@@ -121,16 +121,16 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """The tables in memory, and what was asked about them."""
+class LoadedTables:
+    """The tables in memory, and what was options about them."""
 
-    asked: Asked
+    options: FitOptions
     interactions: Interactions
     users: pl.DataFrame | None
     items: pl.DataFrame | None
     kinds: dict[str, str]
 
-    def to_split(self) -> Tables:
+    def to_split(self) -> LoadedTables:
         """Return the same with the interactions that may be split, to fit to some and measure on others."""
         rows = _split.latest(self.interactions)
         _split.need_measurable(rows)
@@ -140,7 +140,7 @@ class Tables:
         self, rec: Recommender, rows: Interactions, callback: Callback | None = None, *, keep: bool = False
     ) -> Recommender:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
-        tables = {"users": self.users, "items": self.items, "title": self.asked.title}
+        tables = {"users": self.users, "items": self.items, "title": self.options.title}
         return rec.fit(rows, **tables, callback=callback, keep_training_data=keep)  # type: ignore[arg-type]
 
 

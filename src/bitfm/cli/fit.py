@@ -14,9 +14,9 @@ from bitfm.cli._config import MODEL, Config, configurable
 from bitfm.cli._models import need_writable, rows_of, with_percent
 from bitfm.cli._peak import peak_megabytes
 from bitfm.cli._progress import busy, fit_progress
-from bitfm.cli._settings import CodeSettings
+from bitfm.cli._settings import ModelOptions
 from bitfm.cli._split import check_share
-from bitfm.cli._tables import Asked
+from bitfm.cli._tables import FitOptions
 from bitfm.cli.screen import line, note, print_json, show
 
 if TYPE_CHECKING:
@@ -63,19 +63,19 @@ def fit(
 
     bitfm fit --interactions ratings.csv --users users.csv --items books.csv --test 0.5 -o shop.bitfm
     """
-    asked = Asked.of(context_)
+    options = FitOptions.of(context_)
     if baselines and test is None:
         raise typer.BadParameter("needs --test, to measure them on what is held out", param_hint="--baselines")
     share = None if test is None else check_share(test)
-    settings = CodeSettings(bits, model.value, beta, anchor_strength, rank)
+    settings = ModelOptions(bits, model.value, beta, anchor_strength, rank)
     need_writable(out)
-    tables = asked.read() if share is None else asked.read().to_split()
+    tables = options.read() if share is None else options.read().to_split()
     train, held_out = (tables.interactions, None) if share is None else tables.interactions.split(share, seed)
     begin = clock.perf_counter()
     rec = settings.recommender(seed, tables.kinds)
     with fit_progress() as callback:
         tables.fit(rec, train, callback, keep=baselines)
-    rec.notes["interactions"] = asked.interactions
+    rec.notes["interactions"] = options.interactions
     report: dict[str, Any] = {
         "columns": rows_of(rec.describe()),
         "seconds": clock.perf_counter() - begin,
@@ -93,14 +93,14 @@ def fit(
     if as_json:
         print_json(report)
         return
-    _print(report, asked, rec.held_out)
+    _print(report, options, rec.held_out)
 
 
-def _print(report: dict[str, Any], asked: Asked, held_out: HeldOut | None) -> None:
+def _print(report: dict[str, Any], options: FitOptions, held_out: HeldOut | None) -> None:
     show("Inferred column types", with_percent(report["columns"]))
     if held_out is not None:
         show("Accuracy on what was held out", report["accuracy"])
-        line(f"{asked.interactions}: {held_out}")
+        line(f"{options.interactions}: {held_out}")
     memory = report["peak_megabytes"]
     parts = [
         f"{report['users']:,} users, {report['items']:,} items, {report['trained_on']:,} interactions",

@@ -16,9 +16,9 @@ from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable, read_toml
 from bitfm.cli._models import need_writable
 from bitfm.cli._progress import fit_progress
-from bitfm.cli._settings import CodeSettings
+from bitfm.cli._settings import ModelOptions
 from bitfm.cli._split import check_share
-from bitfm.cli._tables import Asked, Tables
+from bitfm.cli._tables import FitOptions, LoadedTables
 from bitfm.cli.fit import fit
 from bitfm.cli.screen import line, note, print_json, show
 from bitfm.errors import BitfmError
@@ -33,7 +33,7 @@ _PROTOCOL = f"{_VALIDATION:g} of each user's training interactions to validate"
 
 
 @configurable
-@option.with_options_of(fit, *Asked.__dataclass_fields__, "no_target")
+@option.with_options_of(fit, *FitOptions.__dataclass_fields__, "no_target")
 def tune(
     context_: typer.Context,
     seed: option.Seed = 0,
@@ -55,13 +55,13 @@ def tune(
 
     bitfm tune --interactions ratings.csv --test 0.5 --trials 30 --study trials.db -o bitfm.toml
     """
-    asked = Asked.of(context_)
+    options = FitOptions.of(context_)
     for path in (out, study):
         if path is not None:
             need_writable(path)
     if out is not None and out.exists() and set(read_toml(out)) - {"fit"}:
         raise typer.BadParameter(f"{out} has more in it than [fit], which would be lost", param_hint="--out")
-    tables = asked.read().to_split()
+    tables = options.read().to_split()
     rows = tables.interactions
     if test is not None:
         rows, _ = rows.split(check_share(test), seed)
@@ -69,26 +69,26 @@ def tune(
     done = _search(tables, rows, seed, study, trials, timeout)
     seconds, spent = clock.perf_counter() - begin, sum(trial["seconds"] for trial in done)
     ranked = sorted(done, key=lambda trial: -trial["NDCG@10"])
-    chosen = {name: ranked[0][name] for name in CodeSettings.__dataclass_fields__ if ranked[0][name] is not None}
+    chosen = {name: ranked[0][name] for name in ModelOptions.__dataclass_fields__ if ranked[0][name] is not None}
     chosen["seed"] = seed
     if out is not None:
         with atomic_write(out) as file:
-            tomli_w.dump({"fit": asked.settings() | chosen | ({} if test is None else {"test": test})}, file)
-    options = " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in chosen.items())
+            tomli_w.dump({"fit": options.settings() | chosen | ({} if test is None else {"test": test})}, file)
+    shell = " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in chosen.items())
     if as_json:
         best = {**chosen, "NDCG@10": ranked[0]["NDCG@10"]}
         times = {"seconds": seconds, "seconds_of_all_trials": spent}
-        print_json({"best": best, "options": options, "trials": done, **times})
+        print_json({"best": best, "options": shell, "trials": done, **times})
         return
     show("The best settings", ranked[:5])
     line(f"{_PROTOCOL}, seed {seed}; {len(done)} trials of {spent:.1f} s together; {seconds:.1f} s now")
-    line(f"bitfm fit {options}")
+    line(f"bitfm fit {shell}")
     if out is not None:
         line(f"written to {out}")
 
 
 def _search(
-    tables: Tables, rows: Interactions, seed: int, file: Path | None, n_trials: int, timeout: float | None
+    tables: LoadedTables, rows: Interactions, seed: int, file: Path | None, n_trials: int, timeout: float | None
 ) -> list[dict[str, Any]]:
     """Try settings on a validation part of some rows, the default first; return all trials, earlier ones included."""
     optuna = _optuna()
@@ -106,7 +106,7 @@ def _search(
         return found
 
     study = _open_study(optuna, file)
-    _need_same(study, file, {"settings": tables.asked.settings(), "rows": len(train), "seed": seed})
+    _need_same(study, file, {"settings": tables.options.settings(), "rows": len(train), "seed": seed})
     complete, waiting = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.WAITING
     if not study.get_trials(states=(complete, waiting)):
         study.enqueue_trial(_DEFAULT)
@@ -117,7 +117,7 @@ def _search(
     done = study.get_trials(states=(complete,))
     if not done:
         raise BitfmError("no trial was finished; give more time or more trials")
-    unset = dict.fromkeys(CodeSettings.__dataclass_fields__)
+    unset = dict.fromkeys(ModelOptions.__dataclass_fields__)
     return [
         {**unset, **_settings(t.params).options(), "NDCG@10": t.value, "seconds": t.duration.total_seconds()}
         for t in done
@@ -148,7 +148,7 @@ def _need_same(study: Any, file: Path | None, about: dict[str, Any]) -> None:
         study.set_user_attr(key, value)
 
 
-def _suggest(trial: Any) -> CodeSettings:
+def _suggest(trial: Any) -> ModelOptions:
     trial.suggest_categorical("bits", (8, 16, 32, 64, 128))
     if trial.suggest_categorical("model", ("distilled", "discrete")) == "discrete":
         trial.suggest_float("beta", 0.01, 100.0, log=True)
@@ -158,10 +158,10 @@ def _suggest(trial: Any) -> CodeSettings:
     return _settings(trial.params)
 
 
-def _settings(chosen: dict[str, Any]) -> CodeSettings:
+def _settings(chosen: dict[str, Any]) -> ModelOptions:
     if "beta" in chosen:
         chosen = chosen | {"beta": float(f"{chosen['beta']:.3g}")}
-    return CodeSettings(**{name: value for name, value in chosen.items() if value != 0})
+    return ModelOptions(**{name: value for name, value in chosen.items() if value != 0})
 
 
 def _optuna() -> Any:

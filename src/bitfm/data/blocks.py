@@ -116,8 +116,6 @@ class Blocks:
     ...     user=Block(rows=[0, 0, 1], fields={"id": sp.identity(2)}),
     ...     item=Block(rows=[0, 2, 1], fields={"id": sp.identity(3), "year": [[0.9], [0.1], [0.5]]}),
     ... )
-    >>> len(X), X.n_features
-    (3, 6)
     >>> [(f.block, f.name, f.start, f.stop) for f in X.fields]
     [('user', 'id', 0, 2), ('item', 'id', 2, 5), ('item', 'year', 5, 6)]
     >>> X[[True, False, True]].to_csr().toarray()
@@ -152,9 +150,8 @@ class Blocks:
             if len(index) != 2 or not (index[1] is ... or (isinstance(index[1], slice) and index[1] == slice(None))):
                 raise IndexError("Blocks can be indexed by interactions only: X[mask], X[indices] or X[start:stop].")
             index = index[0]  # type: ignore[assignment]
-        if isinstance(index, slice):
-            key: Any = index
-        else:
+        key: Any = index
+        if not isinstance(index, slice):
             key = np.atleast_1d(np.asarray(index))
             if key.ndim != 1:
                 raise IndexError(f"Blocks: an index must be one-dimensional, got shape {key.shape}.")
@@ -234,8 +231,7 @@ class Blocks:
 
         Examples
         --------
-        >>> X = Blocks.from_matrix(np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1]]), fields={"user": 3, "item": 2})
-        >>> X
+        >>> Blocks.from_matrix([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1]], fields={"user": 3, "item": 2})
         Blocks(2 interactions, 5 features: user(3 rows: id 3), item(2 rows: id 2))
         """
         table = FeatureTable.of("X", X)
@@ -247,9 +243,11 @@ class Blocks:
         blocks, start = {}, 0
         for name, size in zip(names, sizes, strict=True):
             part = table.columns(start, start + size)
-            ids = part.single_ones()
-            ids_only = {"id": FeatureTable.eye(size)}
-            blocks[name] = Block(np.arange(len(table)), {"x": part}) if ids is None else Block(ids, ids_only)
+            indptr, indices, values = part.arrays()
+            if (np.diff(indptr) == 1).all() and (values == 1).all():
+                blocks[name] = Block(indices, {"id": FeatureTable.eye(size)})
+            else:
+                blocks[name] = Block(np.arange(len(table)), {"x": part})
             start += size
         return cls(**blocks)
 
@@ -257,9 +255,8 @@ class Blocks:
 def _distinct(what: str, names: Iterable[Any]) -> list[str]:
     """Return the names as strings, among which none may occur twice."""
     strings = [str(name) for name in names]
-    for name in strings:
-        if strings.count(name) > 1:
-            raise ValueError(f"{what}: the name {name!r} is given twice.")
+    if len(set(strings)) < len(strings):
+        raise ValueError(f"{what}: the name {max(strings, key=strings.count)!r} is given twice.")
     return strings
 
 
@@ -267,8 +264,7 @@ def _field_sizes(fields: FieldSizes) -> tuple[list[str], list[int]]:
     if isinstance(fields, Mapping):
         names, sizes = _distinct("fields", fields), list(fields.values())
     elif isinstance(fields, Iterable):
-        sizes = list(fields)
-        names = [f"field{i}" for i in range(len(sizes))]
+        names, sizes = [f"field{i}" for i, _ in enumerate(fields)], list(fields)
     else:
         raise ValueError(f"fields: expected a list or a mapping of sizes, got {fields!r}.")
     return names, [check_integer("fields: a size", size, 0) for size in sizes]

@@ -85,8 +85,8 @@ class FeatureTable:
             raise ValueError(f"a dense table needs rows × columns of finite numbers, got shape {values.shape}.")
         return cls(*values.shape, values=np.ascontiguousarray(values, np.float32))  # type: ignore[misc]
 
-    @classmethod
-    def of(cls, name: str, matrix: Any) -> FeatureTable:
+    @staticmethod
+    def of(name: str, matrix: Any) -> FeatureTable:
         """Check a matrix, dense or of SciPy, and take it; `name` is for messages."""
         return matrix if isinstance(matrix, FeatureTable) else _table_of(name, matrix)
 
@@ -129,8 +129,7 @@ class FeatureTable:
             return np.arange(n + 1), np.arange(n, dtype=np.int32), np.ones(n, np.float32)
         if self.is_dense:
             rows, columns = np.nonzero(self.values)
-            indptr = np.zeros(self.n_rows + 1, np.int64)
-            np.cumsum(np.bincount(rows, minlength=self.n_rows), out=indptr[1:])
+            indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_rows)))
             return indptr, columns.astype(np.int32), self.values[rows, columns]
         if not self.checked:
             if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (np.diff(self.indptr) < 0).any():
@@ -185,8 +184,7 @@ class FeatureTable:
             begins, ends = self.indptr[at], np.where(rows >= 0, self.indptr[at + 1], self.indptr[at])
             misplaced = bool((begins < 0).any() or (ends < begins).any() or (ends > len(self.indices)).any())
             if not misplaced:
-                indptr = np.zeros(len(rows) + 1, np.int64)
-                np.cumsum(ends - begins, out=indptr[1:])
+                indptr = np.append(0, np.cumsum(ends - begins))
                 entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
         if misplaced:
             raise ModelFileError(_MISPLACED)
@@ -199,7 +197,7 @@ class FeatureTable:
         """Return a range of the columns."""
         indptr, indices, values = self.arrays()
         inside = (indices >= start) & (indices < stop)
-        before = np.concatenate([[0], np.cumsum(inside)])
+        before = np.append(0, np.cumsum(inside))
         return FeatureTable.sparse(before[indptr], indices[inside] - np.int32(start), values[inside], stop - start)
 
     def occurring(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -210,13 +208,6 @@ class FeatureTable:
         occurring = np.zeros(self.n_columns, bool)
         occurring[indices[np.repeat(used, np.diff(indptr)) & (values != 0)]] = True
         return occurring
-
-    def single_ones(self) -> npt.NDArray[np.int32] | None:
-        """Return the column of each row's single 1, or None if some row is anything else."""
-        indptr, indices, values = self.arrays()
-        if len(indices) != self.n_rows or not (np.diff(indptr) == 1).all() or not (values == 1).all():
-            return None
-        return indices
 
     def sums(self, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return Σ x v of every row, for one vector v per column."""
@@ -283,7 +274,7 @@ def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.in
         return np.zeros(0, np.int32)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}.")
-    few = array.tolist() if array.size < 16 else (array.min(), array.max())  # of few, Python is faster
+    few = array.tolist() if array.size < 16 else [array.min(), array.max()]  # Python is faster if there are few
     low, high = int(min(few)), int(max(few))
     if low < 0 or high >= n_rows:
         raise ValueError(f"{what} must be from 0 to {n_rows - 1}, but they go from {low} to {high}.")
@@ -294,11 +285,10 @@ def _table_of(name: str, matrix: Any) -> FeatureTable:
     """Check a matrix and take it as a table; values are not copied where their type allows."""
     import scipy.sparse as sp
 
-    if not sp.issparse(matrix):
-        try:
-            matrix = np.asarray(matrix)
-        except ValueError as error:
-            raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
+    try:
+        matrix = matrix if sp.issparse(matrix) else np.asarray(matrix)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
     if len(matrix.shape) != 2:
         raise ValueError(f"{name}: expected a matrix of rows × columns, got {len(matrix.shape)} dimension(s).")
     if matrix.dtype.kind not in "biuf":

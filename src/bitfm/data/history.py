@@ -29,27 +29,12 @@ def history(
     n_users, n_items : int, optional
         Number of rows and columns, needed where the last ones may have no training interaction.
 
-    See Also
-    --------
-    raters : the same for items.
-
     Examples
     --------
     >>> history(users=[0, 0, 0, 0, 2], items=[0, 1, 2, 3, 1]).toarray()
     array([[0.5, 0.5, 0.5, 0.5],
            [0. , 0. , 0. , 0. ],
            [0. , 1. , 0. , 0. ]], dtype=float32)
-
-    As a field of the user block, before the id:
-
-    >>> from bitfm import Block, Blocks
-    >>> import scipy.sparse as sp
-    >>> users, items = [0, 0, 1, 1], [0, 1, 1, 2]
-    >>> Blocks(
-    ...     user=Block(users, {"history": history(users, items), "id": sp.identity(2)}),
-    ...     item=Block(items, {"id": sp.identity(3)}),
-    ... )
-    Blocks(4 interactions, 8 features: user(2 rows: history 3, id 2), item(3 rows: id 3))
     """
     user_rows, item_rows, shape = _checked("history", users, items, n_users, n_items)
     return FeatureTable.unit_rows(user_rows, item_rows, shape)
@@ -77,9 +62,8 @@ def _checked(
     user_rows, user_count = _side(caller, "users", users, n_users)
     item_rows, item_count = _side(caller, "items", items, n_items)
     if len(user_rows) != len(item_rows):
-        raise ValueError(
-            f"{caller}: got {len(user_rows)} users and {len(item_rows)} items; give one of each per interaction."
-        )
+        given = f"got {len(user_rows)} users and {len(item_rows)} items"
+        raise ValueError(f"{caller}: {given}; give one of each per interaction.")
     return user_rows, item_rows, (user_count, item_count)
 
 

@@ -72,12 +72,10 @@ def read_libfm(
         raise ValueError(f"dtype is {dtype!r}; expected 'float64' or 'float32'")
     if n_features is not None:
         n_features = check_integer("n_features", n_features, 0, _MAX_FEATURES)
-
     try:
         y, indptr, indices, values = _parse(path, first_index=0 if zero_based else 1)
     except _core.LibfmError as error:
         raise DataFileError(f"{os.fspath(path)}, {error}") from None
-
     if zero_based == "auto" and indices.min(initial=1) >= 1:
         indices -= 1
     needed = int(indices.max(initial=-1)) + 1
@@ -101,13 +99,11 @@ def write_libfm(
 ) -> None:
     """Write a matrix and its targets in the text format of libFM and libSVM.
 
-    `read_libfm` returns the same doubles. The file appears only once it is complete; until then a file of the same
-    name stays as it is.
+    `read_libfm` returns the same doubles. The file, compressed with gzip if its name ends in ``.gz``, appears only
+    once it is complete; until then a file of the same name stays as it is.
 
     Parameters
     ----------
-    path
-        The file to write, compressed with gzip if its name ends in ``.gz``.
     X
         The features, a sparse matrix or a dense array, all finite. All that a sparse matrix stores is written, zeros
         as well. The format does not hold the number of columns: pass it to `read_libfm` where it matters.
@@ -132,15 +128,14 @@ def write_libfm(
     targets = np.ascontiguousarray(y, dtype=np.float64)
     if targets.shape != (rows.shape[0],):
         raise ValueError(f"y has shape {targets.shape} but X has {rows.shape[0]} rows; expected one target per row")
-    for name, numbers in (("y", targets), ("X", rows.data)):
-        if not np.isfinite(numbers).all():
+    for name, values in (("y", targets), ("X", rows.data)):
+        if not np.isfinite(values).all():
             raise ValueError(f"{name} holds NaN or infinity, which the format cannot; remove or replace them")
     first_index = 0 if zero_based else 1
     if rows.shape[1] + first_index > _MAX_FEATURES:
         raise ValueError(f"X has {rows.shape[1]} columns; the format holds {_MAX_FEATURES - first_index} at most")
 
-    indptr = rows.indptr.astype(np.int64)
-    indices = np.ascontiguousarray(rows.indices, dtype=np.int32)
+    indptr, indices = rows.indptr.astype(np.int64), np.ascontiguousarray(rows.indices, np.int32)
     values = np.ascontiguousarray(rows.data)
     with atomic_write(path) as file:
         # No name and no time in the header: the same rows give the same bytes.

@@ -21,10 +21,7 @@ def one_hot(values: npt.ArrayLike) -> FeatureTable:
 
 
 def many_hot(lists: Iterable[Iterable[Any]], min_rows: int = 1) -> FeatureTable:
-    """Return one row of unit length per list, with the list's distinct values on.
-
-    Columns are the distinct values, sorted, that occur in at least ``min_rows`` of the lists.
-    """
+    """Return one row of unit length per list; columns are the sorted values of at least ``min_rows`` lists."""
     rows = [set(values) for values in lists]
     counts = Counter(value for values in rows for value in values)
     column = {value: j for j, value in enumerate(sorted(v for v, n in counts.items() if n >= min_rows))}

@@ -1,8 +1,4 @@
-"""Numbers and times: what a value stands for, whatever it is used for.
-
-One string has one meaning: a target and a column of numbers read it with `parse_numbers`, a time and a column of dates
-with `parse_times`.
-"""
+"""Numbers and times: one string has one meaning, as a target, as a time and in a column."""
 
 from __future__ import annotations
 
@@ -32,7 +28,6 @@ def parse_numbers(values: pl.Series) -> pl.Series:
 
     Examples
     --------
-    >>> import polars as pl
     >>> parse_numbers(pl.Series(["4.99", "$4.99", "1,299", "1_000", "2018-07-13", None])).to_list()
     [4.99, 4.99, 1299.0, None, None, None]
     """
@@ -65,7 +60,6 @@ def parse_times(values: pl.Series) -> pl.Series:
 
     Examples
     --------
-    >>> import polars as pl
     >>> parse_times(pl.Series(["1970-01-02", "1970-01-01T02:00:05+02:00", "1970-W01-4", "7.5", "$4.99"])).to_list()
     [86400, 5, 0, 7, None]
     """

@@ -36,8 +36,7 @@ class PackedStrings:
     @classmethod
     def of(cls, strings: pl.Series) -> PackedStrings:
         """Pack a String series without nulls."""
-        offsets = np.zeros(len(strings) + 1, np.int64)
-        np.cumsum(strings.str.len_bytes().to_numpy(), out=offsets[1:])
+        offsets = np.append(0, np.cumsum(strings.str.len_bytes().to_numpy(), dtype=np.int64))
         data = np.empty(offsets[-1], np.uint8)
         for begin in range(0, len(strings), _AT_ONCE):
             part = strings[begin : begin + _AT_ONCE]
@@ -45,13 +44,9 @@ class PackedStrings:
             data[offsets[begin] : offsets[begin + len(part)]] = np.frombuffer(joined, np.uint8)
         return cls(data, offsets)
 
-    def encoded(self, index: int) -> bytes:
-        """Return the bytes of one string."""
-        return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
-
     def text(self, index: int) -> str:
         """Return one string; bytes that are not UTF-8, as a damaged file may hold, are replaced."""
-        return self.encoded(index).decode(errors="replace")
+        return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes().decode(errors="replace")
 
     def search(self, encoded: bytes) -> int:
         """Return the index of a string, or -1 if it is not there; the strings must be sorted."""
@@ -63,7 +58,7 @@ class PackedStrings:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < len(self) and self.encoded(low) == encoded else -1
+        return low if low < len(self) and bytes(data[offsets[low] : offsets[low + 1]]) == encoded else -1
 
     def part(self, begin: int, end: int) -> PackedStrings:
         """Return a range of the strings; the bytes are shared."""
@@ -105,7 +100,6 @@ class Vocabulary:
 
     Examples
     --------
-    >>> import polars as pl
     >>> shelf = Vocabulary.of(pl.Series(["pear", "apple", None, "pear"]))
     >>> len(shelf), shelf[0], shelf.find("pear"), shelf.find("fig")
     (2, 'apple', 1, -1)
@@ -117,8 +111,7 @@ class Vocabulary:
     """
 
     def __init__(self, ordered: PackedStrings, added: PackedStrings) -> None:
-        self._ordered = ordered
-        self._added = added
+        self._ordered, self._added = ordered, added
 
     @classmethod
     def of(cls, values: pl.Series) -> Vocabulary:
@@ -180,20 +173,13 @@ class Vocabulary:
         return self._series.gather(series.set(series < 0, None)).alias("")
 
     def extended(self, values: pl.Series) -> Vocabulary:
-        """Return a vocabulary with the unknown strings of a String series after these, as they first appear.
-
-        The old indices stay, and the sorted strings are shared, not copied.
-        """
+        """Return a vocabulary with the unknown strings of a String series after these, which keep their indices."""
         strings = _strings(values).drop_nulls().unique(maintain_order=True)
         unknown = strings.filter(self.numbers(strings) < 0)
         return Vocabulary(self._ordered, self._added.followed_by(PackedStrings.of(unknown)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a model file keeps.
-
-        ``bytes`` and ``offsets`` are those of `bitfm.persist.pack_strings`; ``sorted`` is how many of the first
-        strings are sorted.
-        """
+        """Return the arrays of a model file: `bitfm.persist.pack_strings`, and how many of the first are sorted."""
         packed = self._ordered.followed_by(self._added)
         return {"bytes": packed.data, "offsets": packed.offsets, "sorted": np.array(len(self._ordered), np.int64)}
 

@@ -53,9 +53,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(self, max_words: int = 8000, *, stop_words: Any = "english", min_df: float = 1) -> None:
-        self.max_words = max_words
-        self.stop_words = stop_words
-        self.min_df = min_df
+        self.max_words, self.stop_words, self.min_df = max_words, stop_words, min_df
 
     def fit(self, texts: Iterable[str | None], y: Any = None) -> Words:
         """Choose the words; None, or NaN as in a data frame, is an empty text, and `y` is ignored."""

@@ -26,7 +26,7 @@ _MARKERS = ("o", "^")
 
 def book_map(rec: Recommender, shop: Shop) -> npt.NDArray[np.float64]:
     """Return two coordinates per book of the table: the first two principal directions of the books' vectors."""
-    vectors = rec.state.all_rows("item").vectors[rec.state.items.numbers_of(shop.books[ITEM].to_list())]
+    vectors = rec.state.all_rows("item").vectors[rec.state.items.indices_of(shop.books[ITEM].to_list())]
     centred = vectors - vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     return np.asarray(centred @ directions[:2].T, np.float64)

@@ -26,8 +26,8 @@ __all__ = ["solve_rows", "with_ratings", "with_side_rows"]
 
 def with_side_rows(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> State:
     """Add users or items, or give known ones other values."""
-    state, numbers = _with_ids(state, name, ids, frame)
-    return _reindexed(state, numbers) if name == "item" else state
+    state, indices = _with_ids(state, name, ids, frame)
+    return _reindexed(state, indices) if name == "item" else state
 
 
 def with_ratings(
@@ -45,26 +45,26 @@ def with_ratings(
     log = before.extended(of_users, of_items, ratings, (len(state.users), len(state.items)))
     touched = {"user": np.unique(of_users), "item": np.unique(of_items)}
     state = _changed(state, touched, log=log)  # what users have had tells of them, and who has had an item of it
-    for name, numbers in touched.items():
-        grown = with_codes(state.parameters, name, numbers, solve_rows(state, name, numbers, before))
-        state = _changed(state, {name: numbers}, parameters=grown, index=state.index.with_parameters(grown))
+    for name, indices in touched.items():
+        grown = with_codes(state.parameters, name, indices, solve_rows(state, name, indices, before))
+        state = _changed(state, {name: indices}, parameters=grown, index=state.index.with_parameters(grown))
     return _reindexed(state, touched["item"])
 
 
-def solve_rows(state: State, name: str, numbers: npt.NDArray[Any], before: InteractionMatrix) -> Ids:
+def solve_rows(state: State, name: str, indices: npt.NDArray[Any], before: InteractionMatrix) -> Ids:
     """Solve for the codes of some ids from their ratings in the log; they know of those in the log before."""
-    own = state.rows(name, numbers)
-    seen = state.log.side(name).take(numbers)
+    own = state.rows(name, indices)
+    seen = state.log.side(name).take(indices)
     others, place = np.unique(seen.indices, return_inverse=True)
     ratings = Ratings(
         seen.indptr,
         place.astype(np.int32),
         seen.values.astype(np.float64),
-        _values_in(before.side(name).take(numbers), seen),
+        _values_in(before.side(name).take(indices), seen),
         *state.other_side(name, others),
     )
-    known = ids_of(state.parameters, name, numbers)
-    threads = min(thread_count(state.n_jobs), 1 + len(numbers) // _IDS_A_THREAD)
+    known = ids_of(state.parameters, name, indices)
+    threads = min(thread_count(state.n_jobs), 1 + len(indices) // _IDS_A_THREAD)
     return fold_in(ratings, own.constants, own.vectors, state.moments[name], state.priors[name], known, threads)
 
 
@@ -101,20 +101,20 @@ def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> t
     if frame.is_empty():
         distinct = ids.unique(maintain_order=True)
         side, _ = state.side(name).with_rows(distinct, pl.DataFrame())
-        numbers = side.ids.numbers(ids)
+        indices = side.ids.numbers(ids)
     else:
-        side, numbers = state.side(name).with_rows(ids, frame)
+        side, indices = state.side(name).with_rows(ids, frame)
     users, items = (side, state.items) if name == "user" else (state.users, side)
     nothing = np.zeros(0, np.int32)
     log: InteractionMatrix = state.log.extended(nothing, nothing, nothing, (len(users), len(items)))
     grown = with_ids(state.parameters, {"user": len(users), "item": len(items)})
     index = state.index.with_parameters(grown)
-    touched = {name: np.unique(numbers)}
+    touched = {name: np.unique(indices)}
     state = _changed(state, touched, users=users, items=items, log=log, parameters=grown, index=index)
     if index.n_positions < len(items):
         new = np.arange(index.n_positions, len(items))
         index.add(Block(np.arange(len(new)), state.tables("item", new)))
-    return state, numbers
+    return state, indices
 
 
 def _reindexed(state: State, items: npt.NDArray[Any]) -> State:

@@ -91,7 +91,7 @@ def evaluate_events(
 ) -> Evaluation:
     """Rank for each user what is new to them: all held-out items should come first.
 
-    Items that are not known have numbers beyond those that are.
+    Items that are not known have indices beyond those that are.
     """
     import scipy.sparse as sp
 

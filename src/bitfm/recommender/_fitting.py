@@ -93,8 +93,8 @@ class Fitting:
     ) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return blocks and targets; rows and columns of users and items are some of them, in their order."""
         users, items = (
-            np.searchsorted(among[name], numbers).astype(np.int32)
-            for name, numbers in (("user", users), ("item", items))
+            np.searchsorted(among[name], indices).astype(np.int32)
+            for name, indices in (("user", users), ("item", items))
         )
         if self.interactions.target is None:
             return self._blocks_of_events(users, items, among)
@@ -164,26 +164,26 @@ class Fitting:
         assert self.interactions.context is not None
         return context_block(self.context, self.interactions.context)
 
-    def _tables(self, name: str, seen: FeatureTable, numbers: npt.NDArray[Any]) -> dict[str, FeatureTable]:
+    def _tables(self, name: str, seen: FeatureTable, indices: npt.NDArray[Any]) -> dict[str, FeatureTable]:
         """Return all fields of some rows of a side; ids come last, so that what many share is learnt first."""
         side = self.users if name == "user" else self.items
-        own = side.own_tables(None if len(numbers) == len(side) else numbers)
+        own = side.own_tables(None if len(indices) == len(side) else indices)
         tables = {field_name(column): table for column, table in own.items()}
         if self._sees(name):
             width = self.sizes.get((name, SEEN_FIELDS[name]), seen.n_columns)
             tables[SEEN_FIELDS[name]] = seen_table(seen, width)
-        return {**tables, "id": FeatureTable.eye(len(numbers))}
+        return {**tables, "id": FeatureTable.eye(len(indices))}
 
     def _sees(self, name: str) -> bool:
         return self.history if name == "user" else self.raters
 
 
 def _known(side: Side, ids: pl.Series) -> npt.NDArray[np.int32]:
-    numbers = side.ids.numbers(ids)
-    if (numbers < 0).any():
-        unknown = ids[int(np.argmin(numbers))]
+    indices = side.ids.numbers(ids)
+    if (indices < 0).any():
+        unknown = ids[int(np.argmin(indices))]
         raise UnknownIdError(f"{side.name} {unknown!r} is not known; add it with add_{side.name}s first.")
-    return numbers
+    return indices
 
 
 def _priors(tables: FittedTables, moments: Mapping[str, SideMoments], noise: float) -> dict[str, Prior]:
@@ -191,9 +191,9 @@ def _priors(tables: FittedTables, moments: Mapping[str, SideMoments], noise: flo
     priors = {}
     for name, others in moments.items():
         counts = np.diff(tables.log.side(name).indptr)
-        met = np.flatnonzero(counts)
-        weights, vectors = ids_of(tables.parameters, name, met)
-        n = counts[met] * (1 + others.negatives_per_event) + others.negatives_per_item
+        observed = np.flatnonzero(counts)
+        weights, vectors = ids_of(tables.parameters, name, observed)
+        n = counts[observed] * (1 + others.negatives_per_event) + others.negatives_per_item
         an_entry = float(np.trace(others.hessian)) / vectors.shape[1]
         priors[name] = Prior(
             noise,

@@ -22,19 +22,19 @@ from bitfm.recommender._state import CONTEXT, State, field_name
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Found", "best_for", "best_for_new", "context_of", "explain", "item_number", "similar_items", "titles_of"]
+__all__ = ["Found", "best_for", "best_for_new", "context_of", "explain", "item_index", "similar_items", "titles_of"]
 
 
 class Found(NamedTuple):
-    """Items by number and their scores, best first; -1 where there are no more."""
+    """Items by index and their scores, best first; -1 where there are no more."""
 
     items: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float32]
 
 
-def item_number(state: State, item: Any) -> int:
-    """Return an item's number, or refuse one that is not known."""
-    number = int(state.items.numbers_of([item])[0])
+def item_index(state: State, item: Any) -> int:
+    """Return an item's index, or refuse one that is not known."""
+    number = int(state.items.indices_of([item])[0])
     if number < 0:
         raise UnknownIdError(f"item {item!r} is not known; add it with add_items, or ask for one of {_some(state)}.")
     return number
@@ -59,7 +59,7 @@ def context_of(state: State, context: Mapping[str, Any], n: int) -> Block | None
 def best_for(
     state: State, users: npt.NDArray[np.int32], context: Block | None, n: int, *, seen: bool, allow: Any, deny: Any
 ) -> Found:
-    """Return the best items for known users, or for those of number -1, of whom nothing is known."""
+    """Return the best items for known users, or for those of index -1, of whom nothing is known."""
     queries = state.query_rows(users, context)
     exclude = None if seen else state.log.by_user.take(users)
     return _search(state, queries, n, exclude, allow, deny)
@@ -149,10 +149,10 @@ def _search(state: State, rows: TowerRows, n: int, exclude: Any, allow: Any, den
 
 
 def _known_items(state: State, given: Any) -> npt.NDArray[np.int32]:
-    """Return the numbers of items to choose from, or to leave out; a single id is one."""
+    """Return the indices of items to choose from, or to leave out; a single id is one."""
     alone = isinstance(given, str) or not isinstance(given, Iterable)
-    numbers = state.items.numbers_of([given] if alone else list(given))
-    return numbers[numbers >= 0]
+    indices = state.items.indices_of([given] if alone else list(given))
+    return indices[indices >= 0]
 
 
 def _history(state: State, history: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
@@ -160,15 +160,15 @@ def _history(state: State, history: Any) -> tuple[npt.NDArray[np.int32], npt.NDA
     pairs: dict[int, float] = {}
     for one in _entries(state, history):
         item, rating = one if isinstance(one, tuple | list) and len(one) == 2 else (one, None)
-        number = int(state.items.numbers_of([item])[0])
+        number = int(state.items.indices_of([item])[0])
         if number < 0:
             continue
         if state.target is None:
             pairs[number] = 1.0
         else:
             pairs[number] = float("nan") if rating is None else _rating(item, rating)
-    numbers = np.array(sorted(pairs), np.int32)
-    return numbers, np.array([pairs[int(number)] for number in numbers])
+    indices = np.array(sorted(pairs), np.int32)
+    return indices, np.array([pairs[int(number)] for number in indices])
 
 
 def _entries(state: State, history: Any) -> Iterable[Any]:

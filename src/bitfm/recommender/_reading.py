@@ -45,25 +45,25 @@ class SideReader:
         self.notes: list[ColumnNote] = []
 
     def read(
-        self, name: str, frame: pl.DataFrame | None, id_column: str, met: pl.Series, whole: bool, title: str | None
+        self, name: str, frame: pl.DataFrame | None, id_column: str, observed: pl.Series, whole: bool, title: str | None
     ) -> Side:
-        """Return a side with all ids that were met in the interactions or have a row of their own."""
+        """Return a side with all ids that were observed in the interactions or have a row of their own."""
         import polars as pl
 
         if frame is None:
-            return Side(name, id_column, Vocabulary.of(met), whole, (), ())
+            return Side(name, id_column, Vocabulary.of(observed), whole, (), ())
         what = f"{name}s"
         need_columns(what, frame, [id_column, *([title] if title is not None else [])])
         need_rows(what, frame)
         ids = ids_of(what, frame, id_column)
         need_distinct(what, ids.text)
-        vocabulary = Vocabulary.of(pl.concat([ids.text.rename("id"), met.rename("id")]))
-        numbers = vocabulary.numbers(ids.text)
+        vocabulary = Vocabulary.of(pl.concat([ids.text.rename("id"), observed.rename("id")]))
+        indices = vocabulary.numbers(ids.text)
         columns, tables = [], []
         for column in self.columns(name, frame.drop(id_column)):
             columns.append(column)
             rows = np.full(len(vocabulary), -1)
-            rows[numbers] = np.arange(len(numbers))
+            rows[indices] = np.arange(len(indices))
             tables.append(FeatureTable.of(column.name, column.transform(frame[column.name])).take(rows))
         if title is None:
             title = next((c for c in frame.columns if c.lower() in _TITLES and c != id_column), None)
@@ -72,7 +72,7 @@ class SideReader:
             texts = as_text(frame[title])
             known = Vocabulary.of(texts)
             of_rows = np.full(len(vocabulary), -1, np.int32)
-            of_rows[numbers] = known.numbers(texts)
+            of_rows[indices] = known.numbers(texts)
             titles = Titles(title, known, of_rows)
         return Side(name, id_column, vocabulary, ids.whole and whole, tuple(columns), tuple(tables), titles)
 

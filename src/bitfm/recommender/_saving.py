@@ -189,9 +189,9 @@ def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:
     for number, table in enumerate(side.tables):
         tables |= persist.put(f"{side.name}.table.{number}.", table.tensors())
     if side.titles is not None:
-        tables |= persist.put(f"{side.name}.titles.", {**side.titles.texts.tensors(), "numbers": side.titles.numbers})
+        tables |= persist.put(f"{side.name}.titles.", {**side.titles.texts.tensors(), "numbers": side.titles.indices})
     columns = _pack_columns(side.name, side.columns, tables)
-    return _SideEntry(side.id_column, side.whole_ids, columns, None if side.titles is None else side.titles.column)
+    return _SideEntry(side.id_column, side.integer_ids, columns, None if side.titles is None else side.titles.column)
 
 
 def _side(name: str, about: _SideEntry, tables: Tensors) -> Side:

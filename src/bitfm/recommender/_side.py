@@ -29,29 +29,29 @@ class Titles:
 
     column: str
     texts: Vocabulary
-    numbers: npt.NDArray[np.int32]
+    indices: npt.NDArray[np.int32]
 
     def take(self, rows: npt.NDArray[Any]) -> pl.Series:
         """Return the titles of some rows."""
-        return self.texts.take(self.numbers[rows])
+        return self.texts.take(self.indices[rows])
 
     def replaced(self, rows: npt.NDArray[Any], titles: pl.Series, n_rows: int) -> Titles:
         """Return titles of which some are others."""
         texts = self.texts.extended(titles)
-        numbers = np.full(n_rows, -1, np.int32)
-        numbers[: len(self.numbers)] = self.numbers
-        numbers[rows] = texts.numbers(titles)
-        return replace(self, texts=texts, numbers=numbers)
+        indices = np.full(n_rows, -1, np.int32)
+        indices[: len(self.indices)] = self.indices
+        indices[rows] = texts.numbers(titles)
+        return replace(self, texts=texts, indices=indices)
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Users or items: a number for every id, and the values of every column by number."""
+    """Users or items: an index for every id, and the values of every column by index."""
 
     name: str  # "user" or "item", which is the block's name
     id_column: str
     ids: Vocabulary
-    whole_ids: bool  # they came as whole numbers and go out as such
+    integer_ids: bool  # they came as integers and go out as such
     columns: tuple[FittedColumn, ...]
     tables: tuple[FeatureTable, ...]
     titles: Titles | None = None
@@ -59,29 +59,29 @@ class Side:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def numbers_of(self, ids: Sequence[Any]) -> npt.NDArray[np.int32]:
-        """Return the numbers of ids; -1 for one that is not known."""
+    def indices_of(self, ids: Sequence[Any]) -> npt.NDArray[np.int32]:
+        """Return the indices of ids; -1 for one that is not known."""
         texts = [one_as_text(one) for one in ids]
         return np.array([-1 if text is None else self.ids.find(text) for text in texts], np.int32)
 
-    def ids_of(self, numbers: npt.NDArray[Any]) -> pl.Series:
-        """Return the ids of numbers as they were given."""
+    def ids_of(self, indices: npt.NDArray[Any]) -> pl.Series:
+        """Return the ids of indices as they were given."""
         import polars as pl
 
-        if self.whole_ids and len(numbers) <= _FEW:
-            texts = self.ids.texts(numbers.tolist())
+        if self.integer_ids and len(indices) <= _FEW:
+            texts = self.ids.texts(indices.tolist())
             try:
                 return pl.Series([None if text is None else int(text) for text in texts], dtype=pl.Int64)
             except (ValueError, OverflowError, TypeError):  # of more than 64 bits
                 return pl.Series(texts, dtype=pl.String)
-        ids = self.ids.take(numbers)
-        whole = ids.cast(pl.Int64, strict=False) if self.whole_ids else ids
+        ids = self.ids.take(indices)
+        whole = ids.cast(pl.Int64, strict=False) if self.integer_ids else ids
         return ids if whole.null_count() > ids.null_count() else whole  # of more than 64 bits
 
-    def own_tables(self, numbers: npt.NDArray[Any] | None = None) -> dict[str, FeatureTable]:
-        """Return the columns' tables for some rows, or all; a row of number -1 is empty."""
+    def own_tables(self, indices: npt.NDArray[Any] | None = None) -> dict[str, FeatureTable]:
+        """Return the columns' tables for some rows, or all; a row of index -1 is empty."""
         return {
-            column.name: table if numbers is None else table.take(numbers)
+            column.name: table if indices is None else table.take(indices)
             for column, table in zip(self.columns, self.tables, strict=True)
         }
 
@@ -100,31 +100,31 @@ class Side:
         return tables
 
     def with_rows(self, ids: pl.Series, frame: pl.DataFrame) -> tuple[Side, npt.NDArray[np.int32]]:
-        """Return a side to which these rows were added, or in which they take the place of others; and their numbers.
+        """Return a side to which these rows were added, or in which they take the place of others; and their indices.
 
         A column that the frame does not have keeps its values.
         """
         extended = self.ids.extended(ids)
-        numbers = extended.numbers(ids)
+        indices = extended.numbers(ids)
         tables = []
         for column, table in zip(self.columns, self.tables, strict=True):
             if column.name in frame.columns:
                 changed = FeatureTable.of(column.name, column.transform(frame[column.name]))
-                tables.append(table.replaced(numbers, changed).padded(len(extended)))
+                tables.append(table.replaced(indices, changed).padded(len(extended)))
             else:
                 tables.append(table.padded(len(extended)))
         titles = self.titles
         if titles is not None and titles.column in frame.columns:
-            titles = titles.replaced(numbers, as_text(frame[titles.column]), len(extended))
+            titles = titles.replaced(indices, as_text(frame[titles.column]), len(extended))
         elif titles is not None:
-            titles = titles.replaced(numbers[:0], ids[:0], len(extended))
-        whole = self.whole_ids and _are_whole(ids)
-        return replace(self, ids=extended, whole_ids=whole, tables=tuple(tables), titles=titles), numbers
+            titles = titles.replaced(indices[:0], ids[:0], len(extended))
+        whole = self.integer_ids and _are_whole(ids)
+        return replace(self, ids=extended, integer_ids=whole, tables=tuple(tables), titles=titles), indices
 
 
-def one_hot_ids(numbers: npt.NDArray[Any], n_columns: int) -> FeatureTable:
-    """Return the table of bare ids; a number of -1, or one that the model has no column for, is an empty row."""
-    return FeatureTable.one_hot(np.where(numbers < n_columns, numbers, -1), n_columns)
+def one_hot_ids(indices: npt.NDArray[Any], n_columns: int) -> FeatureTable:
+    """Return the table of bare ids; an index of -1, or one that the model has no column for, is an empty row."""
+    return FeatureTable.one_hot(np.where(indices < n_columns, indices, -1), n_columns)
 
 
 def _are_whole(ids: pl.Series) -> bool:

@@ -75,7 +75,7 @@ class FittedTables:
     def tables(
         self,
         name: str,
-        numbers: npt.NDArray[Any],
+        indices: npt.NDArray[Any],
         *,
         own: Mapping[str, FeatureTable] | None = None,
         seen: Any = None,
@@ -86,7 +86,7 @@ class FittedTables:
         Parameters
         ----------
         name : "user" or "item"
-        numbers : array of int
+        indices : array of int
             Which rows; -1 is one that is not known.
         own : tables of the columns, optional
             Instead of those of the rows.
@@ -95,13 +95,13 @@ class FittedTables:
         with_id : bool, default True
             Whether the rows have their ids.
         """
-        own = self.side(name).own_tables(numbers) if own is None else own
+        own = self.side(name).own_tables(indices) if own is None else own
         tables = {field_name(column): table for column, table in own.items()}
         width = self.sizes.get((name, SEEN_FIELDS[name]))
         if width is not None:
-            rows = self.log.side(name).take(numbers) if seen is None else seen
+            rows = self.log.side(name).take(indices) if seen is None else seen
             tables[SEEN_FIELDS[name]] = seen_table(rows, width)
-        tables["id"] = one_hot_ids(numbers if with_id else np.full(len(numbers), -1), self.sizes[name, "id"])
+        tables["id"] = one_hot_ids(indices if with_id else np.full(len(indices), -1), self.sizes[name, "id"])
         return tables
 
     def queries(self, users: npt.NDArray[Any], context: Block | None) -> Blocks:
@@ -160,9 +160,9 @@ class FittedTables:
         """Return n times an unknown context."""
         return Block(np.zeros(n, np.int32), {field_name(c.name): one_empty_row(c.width) for c in self.context})
 
-    def rows(self, name: str, numbers: npt.NDArray[Any], **tables: Any) -> TowerRows:
+    def rows(self, name: str, indices: npt.NDArray[Any], **tables: Any) -> TowerRows:
         """Return a side's tower for some rows, all as vectors; a user's constant holds the model's bias."""
-        block = Block(np.arange(len(numbers)), self.tables(name, numbers, **tables))
+        block = Block(np.arange(len(indices)), self.tables(name, indices, **tables))
         if name == "user":
             found = self.user_rows(self.with_context(block, None))
         else:
@@ -170,10 +170,10 @@ class FittedTables:
         return TowerRows.of_vectors(found.constants, found.as_vectors())
 
     def blocks(self, users: npt.NDArray[Any], items: npt.NDArray[Any], context: Block | None) -> Blocks:
-        """Return interactions as the model takes them; numbers of -1 are users and items that are not known."""
+        """Return interactions as the model takes them; indices of -1 are users and items that are not known."""
         sides = {}
-        for name, numbers in (("user", users), ("item", items)):
-            distinct, rows = np.unique(numbers, return_inverse=True)
+        for name, indices in (("user", users), ("item", items)):
+            distinct, rows = np.unique(indices, return_inverse=True)
             sides[name] = Block(rows, self.tables(name, distinct))
         contexts = {}
         if self.context:
@@ -200,14 +200,14 @@ class FittedTables:
             self.whole_sides[name] = self.rows(name, np.arange(len(self.side(name))))
         return self.whole_sides[name]
 
-    def other_side(self, name: str, numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def other_side(self, name: str, indices: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return constants and vectors of some rows of the other side."""
         other = "item" if name == "user" else "user"
         if len(self.side(other)) * self.parameters.bits > _MOST_NUMBERS:
-            found = self.rows(other, numbers)
+            found = self.rows(other, indices)
             return found.constants, found.vectors
         found = self.all_rows(other)
-        return found.constants[numbers], found.vectors[numbers]
+        return found.constants[indices], found.vectors[indices]
 
 
 @dataclass(frozen=True, eq=False)

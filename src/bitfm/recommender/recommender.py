@@ -15,7 +15,7 @@ from bitfm.data.blocks import Blocks
 from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.errors import ModelFileError, NotFittedError
 from bitfm.parameters import KINDS, Explanation, Parameters, without_fields
-from bitfm.recommender import _changes, _evaluation, _given, _query
+from bitfm.recommender import _changes, _evaluation, _inputs, _query
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._reading import ColumnNote, SideReader
 from bitfm.recommender._state import State
@@ -252,13 +252,13 @@ class Recommender:
             Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` first.
         """
         state = self.state
-        single = _given.is_id(users)
+        single = _inputs.is_id(users)
         ids = [users] if single else list(users)
-        numbers = state.users.numbers_of(ids)
+        indices = state.users.indices_of(ids)
         n = check_integer("n", n, 1)
         at = _query.context_of(state, self._told("context", context), len(ids))
-        found = _query.best_for(state, numbers, at, n, seen=seen, allow=allow, deny=deny)
-        return _given.answer(state, found, None if single else ids)
+        found = _query.best_for(state, indices, at, n, seen=seen, allow=allow, deny=deny)
+        return _inputs.answer(state, found, None if single else ids)
 
     def recommend_new(
         self,
@@ -290,7 +290,7 @@ class Recommender:
             allow=allow,
             deny=deny,
         )
-        return _given.answer(state, found, None)
+        return _inputs.answer(state, found, None)
 
     def similar_items(self, item: Any, n: int = 10) -> Any:
         """Return the items that the same users like.
@@ -299,8 +299,8 @@ class Recommender:
         any.
         """
         state = self.state
-        found = _query.similar_items(state, _query.item_number(state, item), check_integer("n", n, 1))
-        return _given.answer(state, _query.Found(found.items[None, :], found.scores[None, :]), None)
+        found = _query.similar_items(state, _query.item_index(state, item), check_integer("n", n, 1))
+        return _inputs.answer(state, _query.Found(found.items[None, :], found.scores[None, :]), None)
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.
@@ -308,9 +308,9 @@ class Recommender:
         A user of None is somebody of whom nothing is known.
         """
         state = self.state
-        number = -1 if user is None else int(state.users.numbers_of([user])[0])
+        number = -1 if user is None else int(state.users.indices_of([user])[0])
         at = _query.context_of(state, self._told("context", context), 1)
-        return _query.explain(state, number, _query.item_number(state, item), at)
+        return _query.explain(state, number, _query.item_index(state, item), at)
 
     def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
         """Score interactions.
@@ -321,7 +321,7 @@ class Recommender:
             Users, items and values that are not known are scored by what is. Columns of the context may be left out.
         """
         state = self.state
-        return state.scores(*_given.pairs_of(state, pairs))
+        return state.scores(*_inputs.pairs_of(state, pairs))
 
     def evaluate(
         self,
@@ -357,10 +357,10 @@ class Recommender:
         parameters: Parameters = state.parameters if model is None else state.widened(model.parameters_)
         if len(without):
             parameters = without_fields(state.parameters, [without] if isinstance(without, str) else without)
-        read = _given.interactions_of(state, test, "test")
+        read = _inputs.interactions_of(state, test, "test")
         users, items = state.users.ids.numbers(read.users), state.items.ids.numbers(read.items)
         names = read.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
-        context = _given.contexts_of(state, read)
+        context = _inputs.contexts_of(state, read)
         by = check_choice("by", by, ("auto", "user", "interaction"))
         if read.target is None and (by == "interaction" or (by == "auto" and state.context)):
             return _evaluation.evaluate_each_event(state, parameters, users, items, context, k)
@@ -373,7 +373,7 @@ class Recommender:
 
     def interactions(self, table: Any) -> Interactions:
         """Read a table of interactions like the one that the recommender was fitted on."""
-        return _given.interactions_of(self.state, table, "interactions")
+        return _inputs.interactions_of(self.state, table, "interactions")
 
     def training_data(self, interactions: Any = None) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return interactions as `fit` gives them to the model: blocks and targets, for events with items drawn.
@@ -403,14 +403,14 @@ class Recommender:
 
     def add_users(self, users: Any) -> Self:
         """Add users, or give known ones other values; columns as of the table that the recommender was fitted on."""
-        ids, frame = _given.rows_of(self.state, "user", users)
+        ids, frame = _inputs.rows_of(self.state, "user", users)
         with self._changing:
             self._state = _changes.with_side_rows(self.state, "user", ids, frame)
         return self
 
     def add_items(self, items: Any) -> Self:
         """Add items, or give known ones other values; they are recommended from now on."""
-        ids, frame = _given.rows_of(self.state, "item", items)
+        ids, frame = _inputs.rows_of(self.state, "item", items)
         with self._changing:
             self._state = _changes.with_side_rows(self.state, "item", ids, frame)
         return self
@@ -428,9 +428,9 @@ class Recommender:
         """
         with self._changing:
             state = self.state
-            read = _given.interactions_of(state, ratings, "ratings").latest()
+            read = _inputs.interactions_of(state, ratings, "ratings").latest()
             values = np.ones(len(read)) if read.target is None else read.target
-            self._state = _changes.with_ratings(state, read.users, read.items, values, _given.contexts_of(state, read))
+            self._state = _changes.with_ratings(state, read.users, read.items, values, _inputs.contexts_of(state, read))
         return self
 
     @property

@@ -22,15 +22,9 @@ if TYPE_CHECKING:
 class Kind(ABC):
     """How a column becomes features: derive a frozen dataclass from it and register it with `register_kind`.
 
-    Its fields are the settings, which a model file keeps, so each is something that JSON can hold.
-
-    Attributes
-    ----------
-    called : str
-        The name by which a user declares it.
-    priority : int
-        Kinds of high priority are the first to infer what a column is. The package's own are "ignore" 100,
-        "multi-category" 90, "date" 80, "number" 70, "text" 60 and "category" 50.
+    Its fields are the settings, which a model file keeps, so each is something that JSON can hold. Users declare it by
+    the name ``called``. Kinds of high ``priority`` are the first to infer what a column is: "ignore" has 100,
+    "multi-category" 90, "date" 80, "number" 70, "text" 60 and "category" 50.
 
     Examples
     --------
@@ -63,28 +57,11 @@ class Kind(ABC):
 
     @abstractmethod
     def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
-        """Return a fitted column of what it saved; anything else is a `ModelFileError`.
-
-        Parameters
-        ----------
-        name : str
-            What the column is called.
-        state : mapping
-            Of `FittedColumn.state`, without the name and the kind.
-        tensors : mapping
-            Of `FittedColumn.tensors`.
-        """
+        """Return a fitted column of its `state`, without name and kind, and `tensors`, or raise `ModelFileError`."""
 
 
 class FittedColumn(ABC):
-    """A column whose features are known: its kind's ``fit`` makes it.
-
-    Attributes
-    ----------
-    name : str
-        What the column is called.
-    kind : Kind
-        As declared or inferred.
+    """A column whose features are known: the ``fit`` of its ``kind`` makes it.
 
     Examples
     --------
@@ -92,9 +69,8 @@ class FittedColumn(ABC):
     >>> column = Category().fit("country", pl.Series(["es", "us", None, "es"]))
     >>> column.width, column.label(0), column.facts()
     (2, 'es', '2 categories')
-    >>> column.transform(pl.Series(["us", "atlantis", None])).toarray()
+    >>> column.transform(pl.Series(["us", None])).toarray()
     array([[0., 1.],
-           [0., 0.],
            [0., 0.]], dtype=float32)
     """
 

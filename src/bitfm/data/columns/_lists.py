@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from bitfm.data.casting import as_text, as_words
 
 _SEPARATORS = "|;,"
-_LOOKED_AT = 20_000  # values that tell what the others look like
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _GOOD_SHARE = 0.05  # of the values must have the separator
 _REPEATED = 0.75  # of the values in lists must occur in several rows
@@ -37,6 +36,11 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
     return np.repeat(np.arange(len(values)), lengths), tokens
 
 
+def sample_of(values: pl.Series) -> pl.Series:
+    """Return some twenty thousand of the values, evenly spread, which tell what the others look like."""
+    return values.gather_every(max(1, len(values) // 20_000))
+
+
 def has_lists(values: pl.Series) -> bool:
     """Tell whether a column holds lists."""
     if values.dtype == pl.Object:
@@ -48,7 +52,7 @@ def find_separator(values: pl.Series) -> str | None:
     """Return what separates the values of a string column that holds lists, or None if it holds none."""
     if values.dtype != pl.String:
         return None
-    text = _unwrapped(as_words(values.gather_every(max(1, len(values) // _LOOKED_AT))).drop_nulls())
+    text = _unwrapped(as_words(sample_of(values)).drop_nulls())
     return next((separator for separator in _SEPARATORS if _separates(separator, text)), None)
 
 

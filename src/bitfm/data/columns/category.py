@@ -78,16 +78,14 @@ class Category(Kind):
 @register_kind
 @dataclass(frozen=True)
 class MultiCategory(Kind):
-    """Several values per row, such as genres or tags: one feature per value.
+    """Several values per row, such as genres or tags: one feature per value, of those that `Category` would keep.
 
-    A row with n of them has 1/√n in each, so that a long list weighs no more than a short one. Which values are kept is
-    decided as for `Category`.
+    A row with n of them has 1/√n in each, so that a long list weighs no more than a short one.
 
     Parameters
     ----------
     separator : str, optional
-        What stands between the values of a string. By default the one of ``|``, ``;`` and ``,`` that fits. A column
-        of lists needs none.
+        What stands between the values of a string; by default the one of ``|``, ``;`` and ``,`` that fits.
     max_categories : int, default 1,000,000
         Of more, the most frequent are kept.
 

@@ -14,20 +14,18 @@ from numpy.typing import NDArray
 
 from bitfm.data.casting import as_words
 from bitfm.data.columns._column import FittedColumn, Kind, check_facts
-from bitfm.data.columns._lists import exploded, has_lists
+from bitfm.data.columns._lists import exploded, has_lists, sample_of
 from bitfm.data.columns.registry import all_kinds, register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import is_date, parse_numbers
 from bitfm.persist import check_tensors
 
-_LOOKED_AT = 20_000  # values that tell what the others look like
 _NEARLY_ALL = 0.95
 FEW = 32  # different integers that are categories, rather than quantities
 _REPEATING = 0.2  # of the rows must share their value with another row, or the column tells nothing
 _ZEROS = 0.005  # of the values that begin with a zero: so few may be slips of the pen
 _CODE = re.compile(
-    r"(^|[\W_])(id|code|zip|zip_?code|post_?code|postal_?code|city|country|region|state|category|genre|brand|store)$",
-    re.IGNORECASE,
+    r"(?i)(^|[\W_])(id|code|zip|zip_?code|post_?code|postal_?code|city|country|region|state|category|genre|brand|store)$"
 )
 _MISSING = ("unknown", "missing", "n/a", "na", "nan", "none", "null", "not available", "-", "--", "?")
 
@@ -47,14 +45,7 @@ class Inferred:
 
 
 class ObservedColumn:
-    """A column as `Kind.infer` sees it; what several kinds look at is computed once.
-
-    Attributes
-    ----------
-    name : str
-        What the column is called.
-    values : polars.Series
-        Strings without blanks around them; null where empty.
+    """A column's name and values as `Kind.infer` sees them: strings without blanks around them, null where empty.
 
     Examples
     --------
@@ -83,7 +74,7 @@ class ObservedColumn:
     @cached_property
     def sample(self) -> pl.Series:
         """Some twenty thousand of the values, evenly spread."""
-        return self.present.gather_every(max(1, len(self.present) // _LOOKED_AT))
+        return sample_of(self.present)
 
     @cached_property
     def informative(self) -> pl.Series:
@@ -210,7 +201,6 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
     """
     column = ObservedColumn(name, values)
     for kind in all_kinds():
-        inferred = kind.infer(column)
-        if inferred is not None:
+        if (inferred := kind.infer(column)) is not None:
             return inferred
     return Inferred(Ignored(), f"{column.distinct:,} values in {len(column.present):,} rows hardly repeat")

@@ -192,9 +192,8 @@ class _FittedStandard(FittedColumn):
         return "value"
 
     def facts(self) -> str:
-        if not self.width:
-            return "no two different numbers"
-        return f"standardised: mean {self._mean:.3g}, spread {self._spread:.3g}"
+        standard = f"standardised: mean {self._mean:.3g}, spread {self._spread:.3g}"
+        return standard if self.width else "no two different numbers"
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         return {"mean": np.array(self._mean, np.float64), "spread": np.array(self._spread, np.float64)}

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bitfm.data.columns._column import FittedColumn, Kind
 
-GROUP = "bitfm.columns"  # of entry points: name = "module:Class"
-
 # Names, and the modules that register them, so that listing the names imports nothing.
 _BUILT_IN = {
     "category": "category",
@@ -55,9 +53,8 @@ def register_kind(kind: K) -> K:
         foreign = name in _BUILT_IN and kind.__module__ != f"{__package__}.{_BUILT_IN[name]}"
         other = _KINDS.get(name, kind)  # the same when its module is imported again
         if foreign or (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
-            raise ValueError(
-                f"register_kind: there is a kind called {name!r} already; give {kind.__name__} another name."
-            )
+            what = f"there is a kind called {name!r} already; give {kind.__name__} another name."
+            raise ValueError(f"register_kind: {what}")
     _KINDS.update(dict.fromkeys(names, kind))
     return kind
 
@@ -96,9 +93,8 @@ def kind_of(declared: str | Kind) -> Kind:
     if isinstance(declared, type) and issubclass(declared, Kind):
         raise TypeError(f"kind_of: {declared.__name__} is a class; give an instance, {declared.__name__}().")
     if not isinstance(declared, str):
-        raise TypeError(
-            f"kind_of: expected a kind such as Category() or its name, got {type(declared).__name__} {declared!r}."
-        )
+        given = f"{type(declared).__name__} {declared!r}"
+        raise TypeError(f"kind_of: expected a kind such as Category() or its name, got {given}.")
     _load(declared)
     shorthands = _KINDS[declared].shorthands() if declared in _KINDS else {}
     if declared not in shorthands:
@@ -148,4 +144,4 @@ def _load(name: str) -> None:
 
 @cache
 def _installed() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    return {entry.name: entry for entry in entry_points(group="bitfm.columns")}

@@ -64,9 +64,8 @@ class Text(Kind):
         words, different = column.mean_words, column.distinct > len(column.present) / 2
         if words >= _PROSE and (different or column.distinct > FEW):
             return Inferred(cls(), f"texts of {words:.0f} words")
-        if words >= _SEVERAL and different:
-            return Inferred(cls(), f"mostly different texts of {words:.0f} words")
-        return None
+        several = words >= _SEVERAL and different
+        return Inferred(cls(), f"mostly different texts of {words:.0f} words") if several else None
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the words."""

@@ -103,11 +103,10 @@ def _row_lengths(text: bytes, mark: bytes, quoted: bool) -> tuple[NDArray[np.int
 
 def _names(name: str, cells: Sequence[str]) -> list[str]:
     names = [cell.strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
-    for place, given in enumerate(names):
-        if given in names[:place]:
-            raise DataFileError(
-                f"{name}: the first line has {given!r} twice; if it is not a line of column names, give names"
-            )
+    for place, cell in enumerate(names):
+        if cell in names[:place]:
+            what = f"the first line has {cell!r} twice; if it is not a line of column names, give names"
+            raise DataFileError(f"{name}: {what}")
     return names
 
 
@@ -159,8 +158,7 @@ def _typed(column: pl.Series) -> pl.Series:
     """Return a column of strings, without the empty ones, or as numbers if all of them are numbers."""
     empty = column == ""
     column = column.set(empty, None) if empty.any() else column
-    present = column.drop_nulls()
-    few = present.head(100).str.strip_chars()
+    few = column.drop_nulls().head(100).str.strip_chars()
     if not len(few) or not (few.is_in([*_MISSING, ""]) | few.cast(pl.Float64, strict=False).is_not_null()).all():
         return column
     integers = column.cast(pl.Int64, strict=False)

@@ -51,12 +51,8 @@ def read_table(
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such file.
-    EmptyTableError
-        If the file is empty.
-    DataFileError
-        If the file is damaged or has another number of columns; the message names the line where it is known.
+    EmptyTableError, DataFileError
+        If the file is empty, damaged or has another number of columns; the message names the line where it is known.
 
     Examples
     --------
@@ -125,9 +121,8 @@ def _json_line(name: str, place: int, line: bytes) -> dict[str, Any]:
 
 def _checked(name: str, place: str, row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise DataFileError(
-            f"{name}, {place}: {type(row).__name__} in JSON; expected an object with one value per column"
-        )
+        what = f"{type(row).__name__} in JSON; expected an object with one value per column"
+        raise DataFileError(f"{name}, {place}: {what}")
     return row
 
 

@@ -36,11 +36,11 @@ def contexts_of(state: State, read: Interactions) -> Block | None:
 
 
 def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Block | None]:
-    """Return the numbers of users and items to be scored, and contexts where there are any."""
+    """Return the indices of users and items to be scored, and contexts where there are any."""
     import polars as pl
 
     if isinstance(pairs, Sequence) and not isinstance(pairs, str) and all(_is_pair(pair) for pair in pairs):
-        return state.users.numbers_of([u for u, _ in pairs]), state.items.numbers_of([i for _, i in pairs]), None
+        return state.users.indices_of([u for u, _ in pairs]), state.items.indices_of([i for _, i in pairs]), None
     frame, _ = as_frame("pairs", pairs)
     user, item = state.users.id_column, state.items.id_column
     need_columns("pairs", frame, [user, item])
