@@ -73,7 +73,7 @@ class FeatureModelContract:
     ----------
     model : FeatureModel
         The model, not fitted: every test fits a clone of its own. Settings that make a fit quick save time.
-    matrix_fields : sizes of fields, optional
+    matrix_fields : mapping or sequence of int, optional
         What ``fit`` needs as ``fields=`` beside a plain matrix, where the model pairs features of different blocks.
     """
 

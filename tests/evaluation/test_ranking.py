@@ -130,7 +130,7 @@ def test_numbers_of_users_are_their_names():
     metrics = rank_catalogue(model.index(), [4, 2], sp.csr_matrix(np.ones((2, 5))), k=2)
     assert metrics.precision.users.tolist() == [4, 2]
     assert metrics.precision.values.tolist() == [1, 1]
-    with pytest.raises(ValueError, match="expected 2 different users, one a row, got 2"):
+    with pytest.raises(ValueError, match="expected 2 different users, one per row, got 2"):
         rank_catalogue(model.index(), [4, 4], sp.csr_matrix(np.ones((2, 5))))
     with pytest.raises(ValueError, match="rank_catalogue: 3 users and 2 rows of relevant"):
         rank_catalogue(model.index(), [1, 2, 3], sp.csr_matrix(np.ones((2, 5))))

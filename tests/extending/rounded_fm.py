@@ -8,7 +8,6 @@ import numpy as np
 
 from bitfm import FM
 from bitfm.core import pack_signs
-from bitfm.data.blocks import FieldSizes
 from bitfm.models import Callback, CodeModel, register_kind
 
 
@@ -37,7 +36,7 @@ class RoundedFM(CodeModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, fields: Any = None, callback: Callback | None = None) -> Self:
         """Fit the FM and round it."""
         fm = FM(self.bits, n_iter=5, regularization=self.penalty, pairs="across", random_state=self.random_state)
         fm.set_params(n_jobs=self.n_jobs).fit(X, y, fields=fields, callback=callback)

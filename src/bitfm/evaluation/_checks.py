@@ -75,7 +75,7 @@ def user_names(caller: str, users: npt.ArrayLike | None, n_users: int) -> npt.ND
     distinct, places = distinct_indices(caller, "users", users)
     if not len(distinct) == len(places) == n_users:
         raise ValueError(
-            f"{caller}: expected {n_users} different users, one a row, got {len(places)} ({len(distinct)} different)."
+            f"{caller}: expected {n_users} different users, one per row, got {len(places)} ({len(distinct)} different)."
         )
     return distinct[places]
 

@@ -86,7 +86,7 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
 
     See Also
     --------
-    rank_catalogue : searches, too.
+    rank_catalogue : searches as well.
 
     Examples
     --------
@@ -122,8 +122,8 @@ def rank_catalogue(
     index : Index
         The catalogue: `DistilledFM.index`.
     users : Blocks, Block or array of int
-        The queries, as for `Index.search`; one a row of `relevant`. Where they are numbers, these are the users' names
-        in the result, and all different; otherwise the numbers of the rows are.
+        The queries, as for `Index.search`; one per row of `relevant`. Where they are indices of ids, these name the
+        users in the result, and are all different; otherwise the indices of the rows do.
     relevant : sparse matrix, users × positions
         The held-out items that should be found: every entry other than 0.
     exclude : sparse matrix, users × positions, optional

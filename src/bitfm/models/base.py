@@ -116,7 +116,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        array of float64, one score an interaction
+        array of float64, one score per interaction
         """
         check_is_fitted(self)
         blocks = self._prediction_blocks(X)

@@ -159,7 +159,7 @@ class CodeModel(FeatureModel):
         Parameters
         ----------
         users : Blocks, Block or array of int
-            As for `Index.search`: one an interaction, context included.
+            As for `Index.search`: one per interaction, context included.
         items : Block or array of int
             As for `index`: as many as there are users.
         block : str, optional

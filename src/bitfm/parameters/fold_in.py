@@ -102,7 +102,7 @@ def fold_in(
 
     First real numbers w, v that lower
 
-        Σ (y − c − c' − w − ⟨own + v, q⟩)² + λ_w w² + λ_v |v|²      λ = noise / variance of those that were fitted
+        Σ (y − c − c' − w − ⟨own + v, q⟩)² + λ_w w² + λ_v ‖v‖²      λ = noise / variance of those that were fitted
 
     over an id's ratings y of rows with constants c' and vectors q. For events, rows that are not among them count with
     y = 0. Then the code and the gain next to v in the eyes of the other side's rows.

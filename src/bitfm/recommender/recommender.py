@@ -52,7 +52,7 @@ class Recommender:
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it.
     verbose : int, default 0
-        Print a line an iteration.
+        Print one line per iteration.
 
     Attributes
     ----------
@@ -164,10 +164,10 @@ class Recommender:
         Parameters
         ----------
         interactions : table, or Interactions
-            A row for each rating, or for each event. Of ratings of the same user and item the latest counts, unless
+            One row per rating, or per event. Only the latest rating of a user and item counts, unless
             there is a context; events all count.
         users, items : table, optional
-            A row for each user, or item: what is known of them. Those without interactions are known by it, too.
+            One row per user, or item: what is known of them. Ids without interactions are known by it as well.
         user, item : str
             The columns of ids, in the interactions and in the tables of users and items.
         target : str or None, default "rating"
@@ -232,8 +232,8 @@ class Recommender:
     ) -> Any:
         """Return the best items for a user, or for several.
 
-        The result is exact: what scoring every item and sorting would find. A user who is not known gets what is best
-        for anybody.
+        The result is exact: what scoring every item and sorting would find. An unknown user gets
+        the non-personalised ranking.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class Recommender:
         context : mapping of column to value, optional
             The same for all; what is not given is unknown.
         seen : bool, default False
-            Whether to return items, too, that a user has already.
+            Whether to return items that a user has already as well.
         allow, deny : ids of items, optional
             Items to choose from, and items to leave out.
 
@@ -270,7 +270,7 @@ class Recommender:
         allow: Iterable[Any] | None = None,
         deny: Iterable[Any] | None = None,
     ) -> Any:
-        """Return the best items for somebody who was never seen.
+        """Return the best items for a new user.
 
         Parameters
         ----------
@@ -305,7 +305,7 @@ class Recommender:
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.
 
-        A user of None is somebody of whom nothing is known.
+        A user of None is an unknown one.
         """
         state = self.state
         number = -1 if user is None else int(state.users.indices_of([user])[0])

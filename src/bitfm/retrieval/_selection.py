@@ -18,7 +18,7 @@ def positions_of(what: str, given: npt.ArrayLike, n_positions: int) -> npt.NDArr
     array = np.atleast_1d(np.asarray(given))
     if array.dtype == bool:
         if array.shape != (n_positions,):
-            raise ValueError(f"{what}: expected {n_positions} booleans, one a position, got shape {array.shape}.")
+            raise ValueError(f"{what}: expected {n_positions} booleans, one per position, got shape {array.shape}.")
         return np.flatnonzero(array)
     return check_rows(what, array, n_positions).astype(np.int64)
 

@@ -45,9 +45,9 @@ class Index:
 
     Attributes
     ----------
-    model : DistilledFM or another model of codes
+    parameters : CodeParameters or FactorParameters
     mode : {"exact", "codes"}
-        Whether a search is exact, or finds candidates by row codes; of ``mode="auto"``, what it has come to.
+        Whether a search is exact, or finds candidates by row codes; with ``mode="auto"``, which of the two was chosen.
 
     Notes
     -----
@@ -258,7 +258,7 @@ class Index:
         """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
 
         It finds the nearest codes by Hamming distance. Gains and biases stay behind, so its order is the model's only
-        where all items have the same. Queries are codes, too, such as ``model.codes_`` of users. Needs the extra
+        where all items have the same. Queries are codes as well, such as ``model.codes_`` of users. Needs the extra
         ``faiss``.
         """
         return to_faiss_binary(self._segments)

@@ -1,4 +1,4 @@
-// The text format of libFM and libSVM: one row a line, `target index:value index:value ... # comment`.
+// The text format of libFM and libSVM: one row per line, `target index:value index:value ... # comment`.
 #pragma once
 
 #include <cstdint>

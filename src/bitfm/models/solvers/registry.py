@@ -98,7 +98,7 @@ class FMProblem:
         return start
 
     def penalty(self, parameters: FMParameters) -> float:
-        """Return Σ λ w² + Σ λ |v|²."""
+        """Return Σ λ w² + Σ λ ‖v‖²."""
         sizes = [field.size for field in self.train.blocks.fields]
         return parameters.penalty(np.repeat(self.settings.ridge_w, sizes), np.repeat(self.settings.ridge_v, sizes))
 
