@@ -154,7 +154,7 @@ class Vocabulary:
         taken = np.asarray(indices, np.int64)
         if taken.size and not (taken.min() >= -1 and taken.max() < len(self)):
             raise IndexError(
-                f"Vocabulary: asked for the strings {taken.min()} to {taken.max()}; there are {len(self)}, "
+                f"Vocabulary: the indices go from {taken.min()} to {taken.max()}; there are {len(self)} strings, "
                 "counted from 0, and -1 stands for none."
             )
         if len(taken) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):

@@ -55,7 +55,7 @@ class Category(Kind):
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
-        """Take truth values, categories, few whole numbers, and whatever repeats."""
+        """Take booleans, categories, few integers, and whatever repeats."""
         distinct, dtype = column.distinct, column.values.dtype
         if distinct == 1:
             return Inferred(cls(), "one value or none")
