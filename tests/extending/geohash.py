@@ -60,7 +60,7 @@ class FittedGeohash(FittedColumn):
 
     def transform(self, values: pl.Series) -> sp.csr_matrix:
         rows, regions = _regions(values, self.kind.precision)
-        features = self.regions.numbers(regions)
+        features = self.regions.indices(regions)
         known = features >= 0
         return FeatureTable.unit_rows(rows[known], features[known], (len(values), self.width))
 

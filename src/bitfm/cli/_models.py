@@ -135,7 +135,7 @@ def known_share(rec: Recommender, interactions: pl.DataFrame) -> float:
     need_columns("interactions", interactions, columns)
     need_rows("interactions", interactions)
     numbers = [
-        side.ids.numbers(ids_of("interactions", interactions, column).text)
+        side.ids.indices(ids_of("interactions", interactions, column).text)
         for side, column in zip((state.users, state.items), columns, strict=True)
     ]
     known = (numbers[0] >= 0) & (numbers[1] >= 0)

@@ -165,7 +165,7 @@ class Fitting:
 
 
 def _known(side: Side, ids: pl.Series) -> npt.NDArray[np.int32]:
-    numbers = side.ids.numbers(ids)
+    numbers = side.ids.indices(ids)
     if (numbers < 0).any():
         unknown = ids[int(np.argmin(numbers))]
         raise UnknownIdError(f"{side.name} {unknown!r} is not known; add it with add_{side.name}s first.")

@@ -38,7 +38,7 @@ class Titles:
         texts = self.texts.extended(titles)
         numbers = np.full(n_rows, -1, np.int32)
         numbers[: len(self.numbers)] = self.numbers
-        numbers[rows] = texts.numbers(titles)
+        numbers[rows] = texts.indices(titles)
         return replace(self, texts=texts, numbers=numbers)
 
 
@@ -97,7 +97,7 @@ class Side:
         A column that the frame does not have keeps its values.
         """
         extended = self.ids.extended(ids)
-        numbers = extended.numbers(ids)
+        numbers = extended.indices(ids)
         tables = []
         for column, table in zip(self.columns, self.tables, strict=True):
             if column.name in frame.columns:
