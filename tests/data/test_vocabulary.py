@@ -49,7 +49,7 @@ def test_it_is_a_dict(first, second, third, asked, through_a_file):
     for text in expected:
         assert vocabulary.find(text) == expected[text]
     asked = asked + first + second
-    numbers = vocabulary.numbers(series(asked))
+    numbers = vocabulary.indices(series(asked))
     assert numbers.dtype == np.int32
     assert numbers.tolist() == [expected.get(text, -1) for text in asked]
     assert vocabulary.take(numbers).to_list() == [text if text in expected else None for text in asked]
@@ -72,8 +72,8 @@ def test_lookups_of_few_and_of_many_agree():
     known = series([f"item {i}" for i in range(5000)])
     vocabulary = reopened(Vocabulary.of(known))
     asked = series([f"item {i}" for i in range(4990, 5010)] + [None])
-    few = np.concatenate([vocabulary.numbers(asked[i : i + 3]) for i in range(0, len(asked), 3)])
-    many = vocabulary.numbers(pl.concat([asked] * 100))
+    few = np.concatenate([vocabulary.indices(asked[i : i + 3]) for i in range(0, len(asked), 3)])
+    many = vocabulary.indices(pl.concat([asked] * 100))
     np.testing.assert_array_equal(np.tile(few, 100), many)
     assert vocabulary.take(few).to_list() == vocabulary.take(many).to_list()[: len(few)]
     assert (few < 0).sum() == 11
@@ -93,7 +93,7 @@ def test_extending_shares_the_sorted_strings_and_leaves_the_old_one_alone():
 
 def test_it_can_be_pickled_after_use():
     vocabulary = reopened(Vocabulary.of(series(["a", "b"])).extended(series(["aa"])))
-    assert vocabulary.numbers(series(["aa", "b", "c"] * 20)).tolist() == [2, 1, -1] * 20
+    assert vocabulary.indices(series(["aa", "b", "c"] * 20)).tolist() == [2, 1, -1] * 20
     again = pickle.loads(pickle.dumps(vocabulary))
     assert [again.find(text) for text in ("a", "b", "aa", "c")] == [0, 1, 2, -1]
 
@@ -115,7 +115,7 @@ def test_what_is_not_there():
     for numbers in ([1], [-2], [0, 5]):
         with pytest.raises(IndexError, match="there are 1"):
             vocabulary.take(numbers)
-    for call in (Vocabulary.of, vocabulary.numbers, vocabulary.extended):
+    for call in (Vocabulary.of, vocabulary.indices, vocabulary.extended):
         with pytest.raises(TypeError, match="as_text"):
             call(pl.Series([1, 2]))
 
@@ -124,7 +124,7 @@ def test_an_empty_one():
     vocabulary = reopened(Vocabulary.of(series([])))
     assert len(vocabulary) == 0
     assert vocabulary.find("") == -1
-    assert vocabulary.numbers(series(["a"] * 50)).tolist() == [-1] * 50
+    assert vocabulary.indices(series(["a"] * 50)).tolist() == [-1] * 50
     assert vocabulary.take([]).to_list() == []
     assert vocabulary.extended(series(["", "a"])).find("a") == 1
 
@@ -172,7 +172,7 @@ def test_altered_bytes_do_no_harm(data, offsets, ordered):
     }
     vocabulary = Vocabulary.from_tensors(tensors)
     asked = series([vocabulary[i] for i in range(4)] * 10)
-    assert len(vocabulary.numbers(asked)) == 40
+    assert len(vocabulary.indices(asked)) == 40
     assert len(vocabulary.take(list(range(4)) * 10)) == 40
     assert -1 <= vocabulary.find(asked[0]) < 4
     assert len(vocabulary.extended(asked)) >= 4

@@ -58,7 +58,7 @@ class FittedGeohash(FittedColumn):
 
     def transform(self, values: pl.Series) -> FeatureTable:
         rows, regions = _regions(values, self.kind.precision)
-        features = self.regions.numbers(regions)
+        features = self.regions.indices(regions)
         known = features >= 0
         return FeatureTable.unit_rows(rows[known], features[known], (len(values), self.width))
 

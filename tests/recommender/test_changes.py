@@ -32,7 +32,7 @@ def check_sizes(rec):
         assert side.titles is None or len(side.titles.numbers) == len(side)
         texts = side.ids.take(np.arange(len(side)))
         assert texts.n_unique() == len(side)
-        np.testing.assert_array_equal(side.ids.numbers(texts), np.arange(len(side)))
+        np.testing.assert_array_equal(side.ids.indices(texts), np.arange(len(side)))
 
 
 def check_exact(rec, users, had):

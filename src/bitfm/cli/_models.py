@@ -114,6 +114,6 @@ def stored_ids(rec: Recommender, side: str, ids: Sequence[str]) -> dict[str, Any
 def known_share(rec: Recommender, interactions: Interactions) -> float:
     """Return the share of some interactions whose user and item the recommender has seen together."""
     state = rec.state
-    users, items = state.users.ids.numbers(interactions.users), state.items.ids.numbers(interactions.items)
+    users, items = state.users.ids.indices(interactions.users), state.items.ids.indices(interactions.items)
     known = (users >= 0) & (items >= 0)
     return float(state.log.holds(users[known], items[known]).sum()) / len(interactions)

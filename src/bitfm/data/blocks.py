@@ -25,7 +25,7 @@ FieldSizes: TypeAlias = Sequence[int] | Mapping[str, int]
 
 @dataclass(frozen=True)
 class FieldSpan:
-    """Where a field's columns are: ``start`` to ``stop`` of the whole matrix."""
+    """Where a field's columns are: ``start`` to ``stop`` of the matrix."""
 
     block: str
     name: str
@@ -168,7 +168,7 @@ class Blocks:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of the whole matrix."""
+        """Number of columns of the matrix."""
         return sum(block.n_features for block in self.blocks.values())
 
     @property

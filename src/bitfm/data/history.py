@@ -19,8 +19,7 @@ def history(
     """Return the items each user has rated, a users × items table of float32.
 
     A row is scaled by 1/√n for its n distinct items, so that its squares sum to 1 however many there are; a user
-    without interactions has an empty row. Give the *training* interactions only: with those of the test part, the
-    table would reveal what is to be predicted.
+    without interactions has an empty row. Give the *training* interactions only, or the table reveals the test part.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class Vocabulary:
     >>> len(shelf), shelf[0], shelf.find("pear"), shelf.find("fig")
     (2, 'apple', 1, -1)
     >>> more = shelf.extended(pl.Series(["fig", "apple", "banana"]))
-    >>> more.numbers(pl.Series(["banana", None, "apple", "cherry"]))
+    >>> more.indices(pl.Series(["banana", None, "apple", "cherry"]))
     array([ 3, -1,  0, -1], dtype=int32)
     >>> more.take([3, -1, 0]).to_list()
     ['banana', None, 'apple']
@@ -141,7 +141,7 @@ class Vocabulary:
             return -1
         return index if index >= 0 else self._added_indices.get(text, -1)
 
-    def numbers(self, values: pl.Series) -> NDArray[np.int32]:
+    def indices(self, values: pl.Series) -> NDArray[np.int32]:
         """Return the index of each string of a String series, -1 where it is null or unknown."""
         strings = _strings(values)
         if len(strings) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
@@ -164,7 +164,7 @@ class Vocabulary:
         taken = np.asarray(indices, np.int64)
         if taken.size and not (taken.min() >= -1 and taken.max() < len(self)):
             raise IndexError(
-                f"Vocabulary: asked for the strings {taken.min()} to {taken.max()}; there are {len(self)}, "
+                f"Vocabulary: the indices go from {taken.min()} to {taken.max()}; there are {len(self)} strings, "
                 "counted from 0, and -1 stands for none."
             )
         if len(taken) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
@@ -175,7 +175,7 @@ class Vocabulary:
     def extended(self, values: pl.Series) -> Vocabulary:
         """Return a vocabulary with the unknown strings of a String series after these, which keep their indices."""
         strings = _strings(values).drop_nulls().unique(maintain_order=True)
-        unknown = strings.filter(self.numbers(strings) < 0)
+        unknown = strings.filter(self.indices(strings) < 0)
         return Vocabulary(self._ordered, self._added.followed_by(PackedStrings.of(unknown)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:

@@ -101,7 +101,7 @@ def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> t
     if frame.is_empty():
         distinct = ids.unique(maintain_order=True)
         side, _ = state.side(name).with_rows(distinct, pl.DataFrame())
-        indices = side.ids.numbers(ids)
+        indices = side.ids.indices(ids)
     else:
         side, indices = state.side(name).with_rows(ids, frame)
     users, items = (side, state.items) if name == "user" else (state.users, side)

@@ -179,7 +179,7 @@ class Fitting:
 
 
 def _known(side: Side, ids: pl.Series) -> npt.NDArray[np.int32]:
-    indices = side.ids.numbers(ids)
+    indices = side.ids.indices(ids)
     if (indices < 0).any():
         unknown = ids[int(np.argmin(indices))]
         raise UnknownIdError(f"{side.name} {unknown!r} is not known; add it with add_{side.name}s first.")

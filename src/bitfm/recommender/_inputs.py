@@ -44,8 +44,8 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
     frame, _ = as_frame("pairs", pairs)
     user, item = state.users.id_column, state.items.id_column
     need_columns("pairs", frame, [user, item])
-    users = state.users.ids.numbers(ids_of("pairs", frame, user).text)
-    items = state.items.ids.numbers(ids_of("pairs", frame, item).text)
+    users = state.users.ids.indices(ids_of("pairs", frame, user).text)
+    items = state.items.ids.indices(ids_of("pairs", frame, item).text)
     if not state.context:
         return users, items, None
     missing = [pl.lit(None).alias(c.name) for c in state.context if c.name not in frame.columns]

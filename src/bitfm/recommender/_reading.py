@@ -58,7 +58,7 @@ class SideReader:
         ids = ids_of(what, frame, id_column)
         need_distinct(what, ids.text)
         vocabulary = Vocabulary.of(pl.concat([ids.text.rename("id"), observed.rename("id")]))
-        indices = vocabulary.numbers(ids.text)
+        indices = vocabulary.indices(ids.text)
         columns, tables = [], []
         for column in self.columns(name, frame.drop(id_column)):
             columns.append(column)
@@ -72,7 +72,7 @@ class SideReader:
             texts = as_text(frame[title])
             known = Vocabulary.of(texts)
             of_rows = np.full(len(vocabulary), -1, np.int32)
-            of_rows[indices] = known.numbers(texts)
+            of_rows[indices] = known.indices(texts)
             titles = Titles(title, known, of_rows)
         return Side(name, id_column, vocabulary, ids.whole and whole, tuple(columns), tuple(tables), titles)
 

@@ -40,7 +40,7 @@ class Titles:
         texts = self.texts.extended(titles)
         indices = np.full(n_rows, -1, np.int32)
         indices[: len(self.indices)] = self.indices
-        indices[rows] = texts.numbers(titles)
+        indices[rows] = texts.indices(titles)
         return replace(self, texts=texts, indices=indices)
 
 
@@ -105,7 +105,7 @@ class Side:
         A column that the frame does not have keeps its values.
         """
         extended = self.ids.extended(ids)
-        indices = extended.numbers(ids)
+        indices = extended.indices(ids)
         tables = []
         for column, table in zip(self.columns, self.tables, strict=True):
             if column.name in frame.columns:

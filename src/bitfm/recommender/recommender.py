@@ -358,7 +358,7 @@ class Recommender:
         if len(without):
             parameters = without_fields(state.parameters, [without] if isinstance(without, str) else without)
         read = _inputs.interactions_of(state, test, "test")
-        users, items = state.users.ids.numbers(read.users), state.items.ids.numbers(read.items)
+        users, items = state.users.ids.indices(read.users), state.items.ids.indices(read.items)
         names = read.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
         context = _inputs.contexts_of(state, read)
         by = check_choice("by", by, ("auto", "user", "interaction"))

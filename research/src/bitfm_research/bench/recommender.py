@@ -240,11 +240,11 @@ def _implicit(recommender: Recommender, test: pl.DataFrame, seed: int) -> Row:
 
     state = recommender.state
     users, items = (test[c].cast(str) for c in ("user_id", "item_id"))
-    numbers = state.items.ids.numbers(items).astype(np.int64)
+    numbers = state.items.ids.indices(items).astype(np.int64)
     numbers[numbers < 0] = len(state.items) + np.arange(int((numbers < 0).sum()))  # not known, so missed
     shape = len(state.users), max(len(state.items), int(numbers.max()) + 1)
     ones = np.ones(len(test), np.float32)
-    wanted = sp.csr_matrix((ones, (state.users.ids.numbers(users), numbers)), shape=shape)
+    wanted = sp.csr_matrix((ones, (state.users.ids.indices(users), numbers)), shape=shape)
     seen = state.log.by_user.to_csr()
     begin = time.perf_counter()
     with threadpool_limits(1, "blas"):

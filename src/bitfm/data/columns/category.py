@@ -55,7 +55,7 @@ class Category(Kind):
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
-        """Take truth values, categories, few whole numbers, and whatever repeats."""
+        """Take booleans, categories, few integers, and whatever repeats."""
         distinct, dtype = column.distinct, column.values.dtype
         if distinct == 1:
             return Inferred(cls(), "one value or none")
@@ -161,7 +161,7 @@ class _FittedCategory(FittedColumn):
         return len(self._known)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return FeatureTable.one_hot(self._known.numbers(as_words(values)), self.width)
+        return FeatureTable.one_hot(self._known.indices(as_words(values)), self.width)
 
     def label(self, feature: int) -> str:
         return self._known[feature]
@@ -185,7 +185,7 @@ class _FittedMultiCategory(_FittedCategory):
 
     def transform(self, values: pl.Series) -> FeatureTable:
         rows, tokens = exploded(values, self.kind.separator)
-        indices = self._known.numbers(as_words(tokens))
+        indices = self._known.indices(as_words(tokens))
         known = np.flatnonzero(indices >= 0)
         return FeatureTable.unit_rows(rows[known], indices[known], (len(values), self.width))
 

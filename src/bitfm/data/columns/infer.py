@@ -68,7 +68,7 @@ class ObservedColumn:
 
     @cached_property
     def distinct(self) -> int:
-        """How many different values there are; 0 for lists and nested values, which cannot be told apart."""
+        """How many different values there are; 0 for lists and nested values, which cannot be compared."""
         return 0 if self.values.dtype.is_nested() or self.values.dtype == pl.Object else self.present.n_unique()
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -185,15 +185,16 @@ class _FittedStandard(FittedColumn):
             return FeatureTable.empty(len(values), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
             distance = np.clip((quantities(values) - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
-        column = np.nan_to_num(distance).astype(np.float32)[:, None]
-        return FeatureTable.sparse(*FeatureTable.dense(column).arrays(), n_columns=1)
+        column = np.where(np.isnan(distance), 0, distance).astype(np.float32)
+        table = FeatureTable.one_hot(np.where(column == 0, -1, 0), 1)
+        return replace(table, values=column[column != 0])
 
     def label(self, feature: int) -> str:
         return "value"
 
     def facts(self) -> str:
-        standard = f"standardised: mean {self._mean:.3g}, spread {self._spread:.3g}"
-        return standard if self.width else "no two different numbers"
+        facts = f"standardised: mean {self._mean:.3g}, spread {self._spread:.3g}"
+        return facts if self.width else "no two different numbers"
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         return {"mean": np.array(self._mean, np.float64), "spread": np.array(self._spread, np.float64)}

@@ -54,8 +54,8 @@ def _read(name: str, content: bytes, separator: str, n_columns: int, header: boo
         cells, lines = _row_lengths(text, mark, quoted)
         wrong = np.flatnonzero(cells != n_columns)
         if len(wrong):
-            line, found = lines[wrong[0]] + skipped, cells[wrong[0]]
-            problem = problem or f", line {line}: {found} cells, but the first line has {n_columns}"
+            line, n_cells = lines[wrong[0]] + skipped, cells[wrong[0]]
+            problem = problem or f", line {line}: {n_cells} cells, but the first line has {n_columns}"
             continue
         try:
             frame = pl.read_csv(
