@@ -23,7 +23,7 @@ __all__ = ["BASELINES"]
 _HELD_OUT = 0.1
 _FEW = 200  # interactions, of which a tenth tells nothing and may be none
 _BIAS_RIDGES = (3.0, 10.0, 30.0)
-_STRENGTHS = (1.0, 2.0)  # of the penalty of each field that suits a machine that teaches codes
+_STRENGTHS = (1.0, 2.0)  # of the penalty of each field that suits a teacher of codes
 _RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0)  # the same penalty for all fields; small ones suit few or clean ratings
 _WEIGHT_RIDGE = 10.0
 
@@ -39,7 +39,7 @@ def fit_bias(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> BiasModel:
 
 
 def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
-    """Fit a machine of 16 real factors with the λ and the number of sweeps that predict a part of the data best."""
+    """Fit an FM of 16 factors with the λ and the number of sweeps that predict a part of the data best."""
     unit = float(np.std(y)) or 1.0  # factors' λ grows with the targets, weights' λ does not
     by_field = ridge_by_field(X)
     ridges: list[Any] = [{name: unit * strength * λ for name, λ in by_field.items()} for strength in _STRENGTHS]

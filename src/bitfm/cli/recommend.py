@@ -166,7 +166,7 @@ def _for_users(
     ids = itertools.chain.from_iterable(stdin if text == "-" else [text] for text in given)
     batch = list(itertools.islice(ids, _BATCH))
     while True:
-        _remark("user", unknown_users(rec, batch), "served with what suits most")
+        _remark("user", unknown_users(rec, batch), "served the non-personalised ranking")
         yield polars_of(rec.recommend(batch, n, context=moment, seen=seen))
         if not (batch := list(itertools.islice(ids, _BATCH))):
             return

@@ -26,7 +26,7 @@ class Prior(NamedTuple):
 class Ratings(NamedTuple):
     """What some ids have rated: those of id i are at ``start[i]`` to ``start[i + 1]``.
 
-    `rows` says which of the other side's rows a rating is of; `constants` and `vectors` are what these amount to.
+    `rows` says which of the other side's rows a rating is of; `constants` and `vectors` are their rows of the tower.
     `before` is what a value was when the id was last solved for; NaN for one that is fresh.
     """
 
@@ -115,7 +115,7 @@ def fold_in(
     ratings
         All that the ids have.
     own_constants, own_vectors
-        What their rows amount to, with the weights and the codes that the ids have by now.
+        Their rows of the tower, with the weights and the codes that the ids have by now.
     other_side, prior
         The other side as a whole, and what fitted ids are like.
     known : optional

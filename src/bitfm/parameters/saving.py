@@ -138,7 +138,7 @@ LAYOUTS: Registry[Layout] = Registry("layout of parameters", "bitfm.layouts")
 for _name, _layout in {"linear": Linear(), "factors": Factors(), "draws": Draws(), "codes": Codes()}.items():
     LAYOUTS.register(_name, _layout)
 
-# The estimators that files are of. They are imported only when somebody asks for one.
+# The estimators that files are of. They are imported only when one is asked for.
 KINDS: Registry[Any] = Registry(
     "kind of model",
     "bitfm.kinds",

@@ -80,11 +80,11 @@ def _one_a_pair(
 
 def _values_in(table: FeatureTable, entries: FeatureTable) -> npt.NDArray[np.float64]:
     """Return the values that a table has where another has entries, NaN where it has none."""
-    keys, wanted = _keys(table), _keys(entries)
+    keys, needed = _keys(table), _keys(entries)
     order = np.argsort(keys)
-    at = np.searchsorted(keys, wanted, sorter=order)
-    there = np.isin(wanted, keys)
-    values = np.full(len(wanted), np.nan)
+    at = np.searchsorted(keys, needed, sorter=order)
+    there = np.isin(needed, keys)
+    values = np.full(len(needed), np.nan)
     values[there] = table.values[order[at[there]]]
     return values
 

@@ -1,4 +1,4 @@
-"""Contexts as a block: the columns of interactions that are known when somebody asks."""
+"""Contexts as a block: the columns of interactions that are known at the time of a query."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Examples(NamedTuple):
 def teacher_of_events() -> FM:
     """Return the teacher of codes that learn from events.
 
-    Draws from a posterior, which are the best teachers of ratings, take 0 and 1 for exact and learn by heart which
+    Draws from a posterior, which are the best teachers of ratings, take 0 and 1 for exact and memorise which
     items happened to be drawn. A ridge does not.
     """
     return FM(_RANK, n_iter=_SWEEPS, tol=0, regularization=_RIDGE, linear_regularization=_WEIGHT_RIDGE)

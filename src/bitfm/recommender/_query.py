@@ -1,4 +1,4 @@
-"""Questions to a fitted state: the best items, somebody new, what is alike, and why."""
+"""Queries of a fitted state: recommendations, new users, similar items and explanations."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def best_for_new(
     allow: Any,
     deny: Any,
 ) -> Found:
-    """Return the best items for somebody who was never seen, by features and what they have rated."""
+    """Return the best items for a new user, by features and what they have rated."""
     unknown = sorted(set(features) - {column.name for column in state.users.columns})
     if unknown:
         known = ", ".join(column.name for column in state.users.columns) or "none"
         raise MissingColumnError(f"features: users have no column {unknown[0]!r}; the columns are {known}.")
     items, ratings = _history(state, history)
-    nobody = np.array([-1])
+    unknown_user = np.array([-1])
     seen = FeatureTable.sparse(np.array([0, len(items)]), items, np.ones(len(items), np.float32), len(state.items))
-    tables = state.tables("user", nobody, own=state.users.encode(features, 1), seen=seen)
+    tables = state.tables("user", unknown_user, own=state.users.encode(features, 1), seen=seen)
     block = Block(np.zeros(1, np.int32), tables)
     plain = state.user_rows(state.with_context(block, None))
     rows = plain if context is None else state.user_rows(state.with_context(block, context))

@@ -26,7 +26,7 @@ _DECLARED = "as declared"
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """What was made of a column, to be told."""
+    """What a column was taken for, and why."""
 
     side: str
     column: str
@@ -89,8 +89,8 @@ class SideReader:
                 fitted.append(column)
             features = 0 if column is None else column.width
             facts = "" if column is None else column.facts()
-            told = why if not facts or facts == why else f"{why}: {facts}"
-            self.notes.append(ColumnNote(side, name, kind.called, told, features, missing))
+            reason = why if not facts or facts == why else f"{why}: {facts}"
+            self.notes.append(ColumnNote(side, name, kind.called, reason, features, missing))
         return fitted
 
     def finish(self) -> None:

@@ -26,8 +26,8 @@ def need_columns(what: str, frame: pl.DataFrame, names: Iterable[str], hint: str
     """
     for name in names:
         if name not in frame.columns:
-            told = f"{what} has no column {name!r}; {_suggestion(name, frame.columns)}"
-            raise MissingColumnError(f"{told}; {hint}" if hint else told)
+            message = f"{what} has no column {name!r}; {_suggestion(name, frame.columns)}"
+            raise MissingColumnError(f"{message}; {hint}" if hint else message)
 
 
 def need_rows(what: str, frame: pl.DataFrame) -> None:
