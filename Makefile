@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := pyproject.toml CMakeLists.txt $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-research test-data lint format bench paper docs asan aarch64 clean
+.PHONY: demo test test-research test-data lint format bench paper docs asan coverage aarch64 clean
 
 # What a group of commands needs is installed once, and again when pyproject.toml changes.
 $(BIN)/python:
@@ -29,7 +29,7 @@ demo: $(VENV)/.extra-plots  ## generate a bookshop, compare the models, recommen
 	$(BIN)/bitfm demo
 
 test: $(VENV)/.extra-test  ## the tests of bitfm
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --durations=10
 
 test-research: $(VENV)/.research-test  ## the tests of bitfm-research
 	$(BIN)/python -m pytest research
@@ -72,6 +72,21 @@ asan:
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(ASAN)/bin/python -m pytest tests -q -p no:cacheprovider -m "not memory" $(ASAN_TESTS)
 
+# The lines that the tests of bitfm reach, Python's and C++'s, with a build in a virtual environment of its own.
+COVERAGE := .venv-coverage
+coverage:
+	$(PYTHON) -m venv $(COVERAGE)
+	$(COVERAGE)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" \
+	    cmake ninja "coverage>=7.10" "gcovr>=7"
+	$(COVERAGE)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
+	    -C cmake.define.BITFM_COVERAGE=ON -C build-dir=build/coverage --editable ".[test]"
+	find build/coverage -name '*.gcda' -delete
+	$(COVERAGE)/bin/coverage erase
+	$(COVERAGE)/bin/coverage run -m pytest -q -p no:cacheprovider -m "not memory" $(COVERAGE_TESTS)
+	$(COVERAGE)/bin/coverage combine --quiet
+	$(COVERAGE)/bin/coverage report --skip-covered --sort=cover
+	$(COVERAGE)/bin/gcovr --root . --filter src/core/ --sort uncovered-percent build/coverage
+
 # The core without its binding, for another processor, with the cross compiler that PyPI's ziglang carries.
 aarch64: $(VENV)/.build-tools
 	$(PIP) install ziglang
@@ -82,4 +97,4 @@ aarch64: $(VENV)/.build-tools
 	@file build/aarch64/libbitfm_core.so 2>/dev/null || ls -l build/aarch64/libbitfm_core.so
 
 clean:
-	rm -rf build docs/_build $(VENV) $(ASAN) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build docs/_build $(VENV) $(ASAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

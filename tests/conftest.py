@@ -2,6 +2,7 @@
 
 import os
 
+import hypothesis
 import pytest
 
 from data_marker import pytest_runtest_setup
@@ -9,6 +10,8 @@ from data_marker import pytest_runtest_setup
 __all__ = ["pytest_runtest_setup"]
 
 pytest_plugins = ["pytester"]
+hypothesis.settings.register_profile("moderate", max_examples=40, deadline=None)
+hypothesis.settings.load_profile("moderate")
 
 
 @pytest.fixture

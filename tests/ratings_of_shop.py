@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bitfm import FM, DistilledFM, Recommender
 from bitfm.datasets import make_bookshop
 
 COLUMNS = {"user": "reader", "item": "book", "target": "rating"}
@@ -29,6 +30,12 @@ class Shop:
         """Return the ratings without those of some readers or books, and these."""
         among = pl.col(column).is_in(ids)
         return self.ratings.filter(~among), self.ratings.filter(among)
+
+
+def quick(bits: int = 8, *, n_jobs: int = 1, seed: int = 0, **settings: Any) -> Recommender:
+    """Return a recommender that is fitted in a tenth of the time: with a teacher of few factors and iterations."""
+    model = DistilledFM(bits, teacher=FM(rank=4, n_iter=4), random_state=seed, n_jobs=n_jobs)
+    return Recommender(model=model, **settings)
 
 
 def make_shop(n_readers: int, n_books: int, n_ratings: int) -> Shop:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm import Block, Blocks, FieldSpan
 
-quick = settings(deadline=None, max_examples=60)
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 
 
@@ -65,7 +64,6 @@ def test_to_csr_is_the_tables_rows_side_by_side():
     np.testing.assert_array_equal(X.to_csr().toarray(), expanded(X))
 
 
-@quick
 @given(st.data())
 def test_to_csr_is_the_tables_rows_side_by_side_for_any_blocks(data):
     n = data.draw(st.integers(0, 6))
@@ -226,7 +224,6 @@ def test_an_integer_selects_one_interaction(index):
     np.testing.assert_array_equal(X[index].to_csr().toarray()[0], expanded(X)[index])
 
 
-@quick
 @given(st.lists(st.lists(st.integers(-5, 4), min_size=5, max_size=8), min_size=1, max_size=3))
 def test_selections_of_selections_compose(steps):
     X, matrix = Blocks.from_matrix(words(9, 4)), words(9, 4).toarray()
@@ -297,7 +294,6 @@ def test_fields_become_blocks_and_single_ones_become_ids(sizes):
     np.testing.assert_array_equal(X.to_csr().toarray(), matrix)
 
 
-@quick
 @given(st.data())
 def test_fields_never_change_the_matrix(data):
     sizes = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))

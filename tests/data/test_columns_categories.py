@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data import Category, MultiCategory
@@ -29,7 +29,6 @@ def dense(column, values):
     return table.toarray()
 
 
-@settings(deadline=None, max_examples=50)
 @given(values, values)
 def test_a_category_is_one_feature(fitted, asked):
     column = Category().fit("x", pl.Series(fitted, dtype=pl.String))
@@ -41,7 +40,6 @@ def test_a_category_is_one_feature(fitted, asked):
     )
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(values, max_size=8), st.lists(values, max_size=8))
 def test_several_categories_share_unit_length(fitted, asked):
     column = MultiCategory().fit("x", pl.Series(fitted, dtype=pl.List(pl.String)))
@@ -55,7 +53,6 @@ def test_several_categories_share_unit_length(fitted, asked):
     np.testing.assert_allclose(dense(column, pl.Series(asked, dtype=pl.List(pl.String))), expected, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=40), st.integers(1, 7))
 def test_the_most_frequent_are_kept(fitted, most):
     column = Category(max_categories=most).fit("x", pl.Series(fitted))

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data import Category, DateParts, Ignored, MultiCategory, Number, Text, infer_kind, kind_of
@@ -127,7 +127,6 @@ anything = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.text(max_size=8), st.lists(anything, max_size=12), st.lists(anything, max_size=12))
 def test_no_column_is_an_error(name, fitted, asked):
     """Whatever is in a column, it is of some kind, and every kind can take it."""
@@ -152,7 +151,6 @@ homogeneous = st.sampled_from(
 ).flatmap(lambda values: st.lists(st.none() | values, max_size=12))
 
 
-@settings(deadline=None, max_examples=60)
 @given(homogeneous, homogeneous)
 def test_no_type_is_an_error(fitted, asked):
     column, other = pl.Series(fitted), pl.Series(asked)

@@ -7,7 +7,7 @@ import datetime as dt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data import DateParts, Number
@@ -27,7 +27,6 @@ def dense(column, values):
     return table.toarray()
 
 
-@settings(deadline=None, max_examples=100)
 @given(numbers, st.integers(1, 12))
 def test_bins_hold_about_equally_many(values, most):
     values = np.array(values, np.float64)
@@ -61,7 +60,6 @@ def test_labels_are_true_values():
     assert few.facts() == "2 numbers"
 
 
-@settings(deadline=None, max_examples=100)
 @given(numbers)
 def test_standardised_numbers(values):
     values = np.array(values, np.float64)
@@ -159,7 +157,6 @@ def test_dates_are_the_same_however_they_are_written(fitted):
         ]
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.none() | st.datetimes(), min_size=1, max_size=50))
 def test_every_date_has_all_parts(times):
     parts = ("hour", "year", "month", "weekday")

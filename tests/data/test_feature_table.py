@@ -7,7 +7,7 @@ import contextlib
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data.feature_table import FeatureTable
@@ -51,7 +51,6 @@ def test_the_whole_comes_back():
     assert (len(table), table.n_columns, table.n_entries) == (7, 5, matrix.nnz)
 
 
-@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 1000), rows=st.lists(st.integers(0, 11), unique=True, max_size=6))
 def test_replaced_rows_are_others_and_the_rest_stays(seed, rows):
     matrix, other = a_matrix(seed), a_matrix(seed + 1, (len(rows), 5))

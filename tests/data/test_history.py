@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm import DiscreteFM
@@ -15,7 +15,6 @@ from bitfm.data.feature_table import FeatureTable
 pairs = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), max_size=40)
 
 
-@settings(deadline=None, max_examples=100)
 @given(pairs)
 def test_each_row_holds_its_distinct_partners_and_its_squares_sum_to_one(pairs):
     users, items = np.array(pairs, int).reshape(-1, 2).T
@@ -30,7 +29,6 @@ def test_each_row_holds_its_distinct_partners_and_its_squares_sum_to_one(pairs):
     np.testing.assert_allclose(squares, np.isin(np.arange(6), users), atol=1e-6)
 
 
-@settings(deadline=None, max_examples=50)
 @given(pairs)
 def test_raters_are_the_history_of_items(pairs):
     users, items = np.array(pairs, int).reshape(-1, 2).T

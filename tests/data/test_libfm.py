@@ -16,7 +16,7 @@ from bitfm import _core
 from bitfm.data.libfm import read_libfm
 from bitfm.errors import DataFileError
 
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

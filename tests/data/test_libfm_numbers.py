@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm import _core
@@ -99,7 +99,6 @@ decimal = st.builds(
 
 
 @given(st.lists(decimal, max_size=50))
-@settings(deadline=None)
 def test_decimals_equal_pythons(texts):
     assert bits(parse_values(texts)) == bits([float(text) for text in texts])
 

@@ -49,7 +49,7 @@ def test_written_text(tmp_path):
 
 
 @given(st.lists(st.tuples(finite, st.dictionaries(st.integers(0, 50), finite, max_size=8)), max_size=20))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_round_trip_is_exact(tmp_path, rows):
     indptr = np.cumsum([0] + [len(entries) for _, entries in rows])
     indices = [index for _, entries in rows for index in sorted(entries)]

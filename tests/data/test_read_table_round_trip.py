@@ -22,7 +22,7 @@ texts = st.text(characters, min_size=1, max_size=8)
 words = texts.map(lambda text: "w" + text)  # never a number
 whole = st.integers(-(2**63), 2**63 - 1)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
-quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 def optional(values):

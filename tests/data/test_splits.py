@@ -6,17 +6,15 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.evaluation import split_by_time, split_cold_items, split_cold_users, split_leave_one_out, split_per_user
 
-quick = settings(deadline=None, max_examples=100)
 numbers = st.lists(st.integers(-3, 8), max_size=60)
 seeds = st.integers(0, 10**6)
 
 
-@quick
 @given(numbers, st.integers(1, 19), seeds)
 def test_each_users_share_is_rounded_up(users, twentieths, seed):
     train = split_per_user(users, twentieths / 20, seed)
@@ -42,7 +40,6 @@ def test_half_of_each_user_stays_the_half_it_was():
     assert "".join(split_per_user(users, 0.5, seed=3).astype(int).astype(str)) == "110011010111100010011"
 
 
-@quick
 @given(st.sampled_from([split_cold_items, split_cold_users]), numbers, st.integers(1, 19), seeds)
 def test_a_share_is_cold_and_the_others_are_untouched(split, items, twentieths, seed):
     train = split(items, twentieths / 20, seed)
@@ -64,7 +61,6 @@ def test_cold_items_stay_those_they_were():
     assert np.flatnonzero(~split_cold_items(np.arange(20), 0.2, seed=3)).tolist() == [4, 9, 10, 13]
 
 
-@quick
 @given(numbers, st.booleans(), seeds)
 def test_one_interaction_of_each_user_with_several_is_left_out(users, timed, seed):
     times = np.random.default_rng(seed).integers(0, 4, len(users)) if timed else None
@@ -85,7 +81,6 @@ def test_every_one_of_the_last_is_as_likely_to_be_left_out():
     np.testing.assert_allclose(tied, [0, 0.5, 0, 0.5], atol=0.05)
 
 
-@quick
 @given(st.lists(st.integers(-5, 9), min_size=2, max_size=60), st.integers(1, 19))
 def test_the_past_is_learnt_from_and_the_cut_is_the_closest_there_is(times, twentieths):
     times = np.array(times)

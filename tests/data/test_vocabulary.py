@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm import persist
@@ -36,7 +36,6 @@ def reopened(vocabulary):
     return Vocabulary.from_tensors(vocabulary.tensors())
 
 
-@settings(deadline=None, max_examples=150)
 @given(columns, columns, columns, columns, st.booleans())
 def test_it_is_a_dict(first, second, third, asked, through_a_file):
     vocabulary = Vocabulary.of(series(first)).extended(series(second))
@@ -55,7 +54,6 @@ def test_it_is_a_dict(first, second, third, asked, through_a_file):
     assert vocabulary.take(numbers).to_list() == [text if text in expected else None for text in asked]
 
 
-@settings(deadline=None, max_examples=50)
 @given(columns, columns)
 def test_a_file_keeps_it(first, second):
     vocabulary = Vocabulary.of(series(first)).extended(series(second))
@@ -162,7 +160,6 @@ def test_a_missing_tensor_is_refused():
             Vocabulary.from_tensors({key: value for key, value in good.items() if key != name})
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.binary(min_size=6, max_size=6), st.lists(st.integers(0, 6), min_size=3, max_size=3), st.integers(0, 4))
 def test_altered_bytes_do_no_harm(data, offsets, ordered):
     tensors = {

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -23,7 +23,6 @@ VOCABULARY = ["ant", "bee", "cat", "dog", "eel", "fox"]
 texts_of_words = st.lists(st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=100)
 @given(texts_of_words.filter(any), st.integers(1, 7))
 def test_kept_are_the_words_with_the_largest_sum_of_weights(texts, max_words):
     counts = np.array([[text.split().count(word) for word in VOCABULARY] for text in texts])
@@ -36,7 +35,6 @@ def test_kept_are_the_words_with_the_largest_sum_of_weights(texts, max_words):
     assert all(total[word] <= least + 1e-9 for word in VOCABULARY if word not in kept)
 
 
-@settings(deadline=None, max_examples=50)
 @given(texts_of_words.filter(any), st.integers(1, 7))
 def test_weights_are_those_of_the_kept_words_at_unit_length(texts, max_words):
     words = Words(max_words)
@@ -59,7 +57,6 @@ def many(words):
 ODD = st.text("aAbİßΣé_1 '-.\u0301東", min_size=1, max_size=5)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(many(st.sampled_from(VOCABULARY) | ODD) | ODD, min_size=1), st.integers(0, 2**32 - 1))
 def test_weights_are_bit_by_bit_those_of_scikit_learn(texts, seed):
     known = sorted({*VOCABULARY, *TfidfVectorizer().build_analyzer()(" ".join(texts))})[::2]

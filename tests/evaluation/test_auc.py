@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
@@ -19,7 +19,6 @@ def problem(seed, n_users=9, n_items=30, share=0.3, ties=True):
     return scores, rng.random((n_users, n_items)) < share, rng.random((n_users, n_items)) < 0.3
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     dtype=st.sampled_from([np.float32, np.float64]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
@@ -12,7 +12,6 @@ from bitfm import _core
 from bitfm.evaluation import ndcg, ndcg_per_user
 
 
-@settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 12), ties=st.booleans())
 def test_it_equals_the_mean_of_scikit_learns(seed, k, ties):
     rng = np.random.default_rng(seed)
@@ -47,7 +46,6 @@ def test_infinite_scores_tie_and_nan_is_refused():
         ndcg([0], [1], [np.nan])
 
 
-@settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10**6), ks=st.lists(st.integers(1, 15), min_size=1, max_size=6))
 def test_several_ks_give_what_each_gives_alone(seed, ks):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data.splits import distinct_indices as number
@@ -12,7 +12,6 @@ from bitfm.data.splits import distinct_indices as number
 KINDS = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64]
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.data(), st.sampled_from(KINDS), st.booleans())
 def test_whole_numbers(data, kind, close):
     lowest, highest = np.iinfo(kind).min, np.iinfo(kind).max

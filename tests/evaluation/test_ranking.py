@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
@@ -40,7 +40,6 @@ def problem(seed, n=N_ITEMS):
     return scores, np.argsort(-scores, axis=1)[:, :n], relevant
 
 
-@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), ks=st.lists(st.integers(1, 8), min_size=1, max_size=4), short=st.booleans())
 def test_they_are_what_they_are_defined_to_be(seed, ks, short):
     _, found, relevant = problem(seed, 8)

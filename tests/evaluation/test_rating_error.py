@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 from bitfm.evaluation import mae, mae_per_user, rmse, rmse_per_user
 
 
-@settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 40))
 def test_they_equal_scikit_learns_over_all_and_for_each_user(seed, n):
     rng = np.random.default_rng(seed)

@@ -26,7 +26,7 @@ def brute_force_sweep(X, residual_of, V, ridge, D, scale, cross, weight):
 
 @pytest.mark.parametrize("cross", [False, True], ids=["all", "across"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rank", [3, 8, 11])
+@pytest.mark.parametrize("rank", [3, 11])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 def test_a_factor_sweep_equals_its_formula(kind, rank, cross, weighted):
     rng = np.random.default_rng(rank)

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bitfm import Recommender, UnknownIdError
+from bitfm import UnknownIdError
 from bitfm.errors import MissingColumnError
+from ratings_of_shop import quick
 
 HISTORY = [(100, 5), (103, 1), (110, 4), (120, 5), (125, 2)]
 
@@ -132,7 +133,7 @@ def test_columns_that_are_not_there_are_named(rec):
 def test_a_column_that_was_ignored_may_still_be_given(shop):
     readers = shop.readers.with_columns(planet=pl.lit("earth"))
     ratings = shop.ratings.with_columns(channel=pl.lit("web"))
-    rec = Recommender(bits=8, n_jobs=1)
+    rec = quick()
     rec.fit(ratings, users=readers, user="reader", item="book", context=["channel"])
     assert "user.planet" not in rec.fields
     assert len(rec.recommend_new(features={"planet": "mars"}, context={"channel": "shop"})) == 10
@@ -186,8 +187,8 @@ def test_those_without_ratings_do_not_change_what_is_learnt(shop):
     """They have no part in the fit, and columns that say nothing in the model."""
     more = {name: [*shop.books[name].to_list(), value] for name, value in (("book", 999), ("genre", "Horror"))}
     tables = {"users": shop.readers, "user": "reader", "item": "book"}
-    alone = Recommender(bits=8, n_jobs=1).fit(shop.ratings, items=shop.books.select("book", "genre"), **tables)
-    among = Recommender(bits=8, n_jobs=1).fit(shop.ratings, items=more, **tables)
+    alone = quick().fit(shop.ratings, items=shop.books.select("book", "genre"), **tables)
+    among = quick().fit(shop.ratings, items=more, **tables)
     pairs = shop.ratings.select("reader", "book")[:50]
     np.testing.assert_array_equal(among.predict(pairs), alone.predict(pairs))
     assert among.n_items == alone.n_items + 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
 import pytest
 
 from bitfm import Recommender, persist
+from ratings_of_shop import quick
 
 
 def saved(rec, path):
@@ -33,6 +35,11 @@ def equal(one, other):
         assert tensor.tobytes() == other[0][name].tobytes(), name
 
 
+@pytest.fixture(scope="module")
+def quickly(shop):
+    return quick(32).fit(**shop.tables)
+
+
 def test_the_same_fit_gives_the_same_bytes(shop, fitted, tmp_path):
     fitted.save(tmp_path / "a")
     Recommender(bits=32, n_jobs=1).fit(**shop.tables).save(tmp_path / "b")
@@ -40,8 +47,8 @@ def test_the_same_fit_gives_the_same_bytes(shop, fitted, tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [2, 5])
-def test_threads_do_not_matter(shop, rec, tmp_path, n_jobs):
-    other = Recommender(bits=32, n_jobs=n_jobs).fit(**shop.tables)
+def test_threads_do_not_matter(shop, quickly, tmp_path, n_jobs):
+    rec, other = copy.copy(quickly), quick(32, n_jobs=n_jobs).fit(**shop.tables)
     equal(saved(other, tmp_path / "a"), saved(rec, tmp_path / "b"))
     equal(saved(changed(other), tmp_path / "c"), saved(changed(rec), tmp_path / "d"))
 
@@ -52,12 +59,12 @@ def test_threads_do_not_matter_for_events(events, fitted_on_contexts, tmp_path):
     equal(saved(other, tmp_path / "a"), saved(fitted_on_contexts, tmp_path / "b"))
 
 
-def test_another_seed_gives_another_model(shop, fitted):
-    other = Recommender(bits=32, n_jobs=1, random_state=1).fit(**shop.tables)
-    assert (other.model_.codes_ != fitted.model_.codes_).any()
+def test_another_seed_gives_another_model(shop, quickly):
+    other = quick(32, seed=1).fit(**shop.tables)
+    assert (other.model_.codes_ != quickly.model_.codes_).any()
 
 
-def test_the_order_of_side_tables_does_not_matter(shop, fitted):
+def test_the_order_of_side_tables_does_not_matter(shop, quickly):
     tables = {**shop.tables, "users": shop.readers[::-1], "items": shop.books.sample(fraction=1, shuffle=True, seed=0)}
-    other = Recommender(bits=32, n_jobs=1).fit(**tables)
-    np.testing.assert_array_equal(other.model_.codes_, fitted.model_.codes_)
+    other = quick(32).fit(**tables)
+    np.testing.assert_array_equal(other.model_.codes_, quickly.model_.codes_)

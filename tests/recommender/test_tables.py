@@ -11,8 +11,8 @@ import pytest
 
 from bitfm import DiscreteFM, Recommender
 from bitfm.errors import DuplicateRowsError, MissingColumnError, ValueInTableError
+from ratings_of_shop import quick
 
-SETTINGS = {"bits": 8, "n_jobs": 1}
 IDS = {"user": "u", "item": "i"}
 
 
@@ -22,7 +22,7 @@ def ratings(n=200, seed=0):
 
 
 def fitted(interactions, **more):
-    return Recommender(**SETTINGS).fit(interactions, **IDS, **more)
+    return quick().fit(interactions, **IDS, **more)
 
 
 # Kinds of tables
@@ -175,11 +175,11 @@ def test_every_kind_of_column_at_once_with_gaps():
 
 def test_kinds_may_be_declared():
     users = pl.DataFrame({"u": range(20), "code": range(20), "town": ["A", "B"] * 10})
-    rec = Recommender(**SETTINGS, kinds={"user.code": "category", "town": "ignore"}).fit(ratings(), users=users, **IDS)
+    rec = quick(kinds={"user.code": "category", "town": "ignore"}).fit(ratings(), users=users, **IDS)
     assert "user.code" in rec.fields
     assert "user.town" not in rec.fields
     with pytest.raises(ValueError, match=r"'shoe'.*user\.code"):
-        Recommender(**SETTINGS, kinds={"shoe": "category"}).fit(ratings(), users=users, **IDS)
+        quick(kinds={"shoe": "category"}).fit(ratings(), users=users, **IDS)
 
 
 def test_titles_are_shown_and_may_be_of_any_type():
