@@ -39,7 +39,7 @@ class DistillationSettings:
     validation_fraction: float
     max_iter: int
     inner_iter: int
-    cross: bool
+    across: bool
     seed: int
     threads: int
 
@@ -74,21 +74,18 @@ class DistillationFit:
 
     def run(self) -> DistilledParameters:
         """Return the model."""
-        s = self.settings
+        s, view = self.settings, None
         strength = s.anchor_strength if s.anchor_strength is not None else float("inf")
         choice = _Choice(strength, np.ones(len(self._blocks.fields)))
-        view = None
         if s.teacher is not None and hasattr(s.teacher, "weights_"):
-            parameters = teacher_parameters(s.teacher, self._blocks, self._y, cross=s.cross, seed=s.seed)
+            parameters = teacher_parameters(s.teacher, self._blocks, self._y, across=s.across, seed=s.seed)
             view = _TrainingView(self._blocks, self._y, parameters, s)
         else:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
-                choice, view = self._choose(held_out)
-            if not self._stopped:  # else the trial is what there is
-                view = None
-        if view is None:
-            view = self._fit_teacher(self._blocks, self._y, "teacher")
+                choice, trial = self._choose(held_out)
+                view = trial if self._stopped else None  # the trial is what there is
+        view = view or self._fit_teacher(self._blocks, self._y, "teacher")
         distillation = self._fit_codes(view)
         self._fit_codes_to_data(view, distillation, choice.strength)
         return self._fit_weights(view, distillation, choice.scales)
@@ -112,7 +109,7 @@ class DistillationFit:
         nothing = np.zeros_like(as_is)
         best, least = _Choice(float("inf"), nothing), (linear := errors(self._fit_weights(view, distillation, nothing)))
         strengths = _STRENGTHS if s.anchor_strength is None else (s.anchor_strength,)
-        for strength in strengths if s.cross else (float("inf"),):
+        for strength in strengths if s.across else (float("inf"),):
             self._fit_codes_to_data(view, distillation, strength)
             unscaled = self._fit_weights(view, distillation, as_is)
             left = truth - self._predict(unseen, unscaled._replace(gains=np.zeros_like(unscaled.gains)))
@@ -129,17 +126,15 @@ class DistillationFit:
     def _fit_teacher(self, blocks: Blocks, y: Floats, stage: str) -> _TrainingView:
         """Fit a teacher: the one asked for, or by default two that are better together."""
         s = self.settings
-        own = s.teacher is None
+        own, pairs, seed = s.teacher is None, "across" if s.across else "all", int(self._rng.integers(2**31))
         teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(s.teacher)
-        teacher.set_params(
-            pairs="across" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
-        )
+        teacher.set_params(pairs=pairs, n_jobs=s.threads, random_state=seed)
         teacher.fit(blocks, y, callback=self._forward(stage))
-        parameters = teacher_parameters(teacher, blocks, y, cross=s.cross, seed=s.seed)
+        parameters = teacher_parameters(teacher, blocks, y, across=s.across, seed=s.seed)
         del teacher  # its draws are large
         if own and not self._stopped:
             callback = self._forward(f"{stage}-als")
-            other = teacher_by_descent(blocks, y, cross=s.cross, seed=s.seed, n_threads=s.threads, callback=callback)
+            other = teacher_by_descent(blocks, y, across=s.across, seed=s.seed, n_threads=s.threads, callback=callback)
             parameters = parameters.averaged_with(other)
         return _TrainingView(blocks, y, parameters, s)
 
@@ -157,14 +152,15 @@ class DistillationFit:
 
     def _fit_codes(self, view: _TrainingView) -> Distillation:
         """Fit codes and gains to the teacher."""
-        s = self.settings
-        given = view.blocks, view.factors, s.bits
+        s, teacher = self.settings, (view.blocks, view.factors)
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             distillation: Distillation
-            if s.cross:
-                distillation = RowDistillation(*given, shared_gains=s.shared_gains, seed=s.seed, n_threads=s.threads)
+            if s.across:
+                distillation = RowDistillation(
+                    *teacher, s.bits, shared_gains=s.shared_gains, seed=s.seed, n_threads=s.threads
+                )
             else:
-                distillation = FeatureDistillation(*given, seed=s.seed, n_threads=s.threads)
+                distillation = FeatureDistillation(*teacher, s.bits, seed=s.seed, n_threads=s.threads)
         check_finite("distillation", 0, float(np.sum(distillation.gains)))
         for number in range(1, s.max_iter + 1):
             with np.errstate(over="ignore", invalid="ignore"):
@@ -196,11 +192,9 @@ class DistillationFit:
         self, view: _TrainingView, distillation: Distillation, scales: npt.NDArray[np.float64]
     ) -> DistilledParameters:
         """Fit weights and bias to what the codes leave."""
-        s = self.settings
-        sizes = [f.size for f in view.blocks.fields]
+        s, sizes, loss = self.settings, [f.size for f in view.blocks.fields], float("inf")
         gains = distillation.gains * np.repeat(scales, sizes).astype(np.float32)
         trainer, weights, bias, ridge = view.open(distillation.codes, gains)
-        loss = float("inf")
         for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
             before, loss = loss, trainer.loss(s.threads)
@@ -210,7 +204,7 @@ class DistillationFit:
 
     def _predict(self, blocks: Blocks, parameters: DistilledParameters) -> Floats:
         codes, gains, weights, bias = parameters
-        return predict_codes(blocks.design(), bias, weights, codes, gains, self.settings.cross, self.settings.threads)
+        return predict_codes(blocks.design(), bias, weights, codes, gains, self.settings.across, self.settings.threads)
 
 
 class _TrainingView:
@@ -227,7 +221,7 @@ class _TrainingView:
         """Return a trainer at these codes and about the teacher's weights; weights, bias; the weights' λ by field."""
         s = self._settings
         if self._trainer is None:
-            self._trainer = make_trainer(self.blocks.design(), self.y, None, across=s.cross)
+            self._trainer = make_trainer(self.blocks.design(), self.y, None, across=s.across)
         weights, bias = self._weights.astype(self.blocks.dtype), self._bias
         self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
         if not self._trainer.loss(s.threads) <= len(self.y) * np.var(self.y):  # the teacher is worse than the mean

@@ -13,21 +13,8 @@ import numpy.typing as npt
 
 from bitfm.core import make_trainer
 from bitfm.models.base import Floats, check_finite, counted
-from bitfm.models.solvers.parameters import FMParameters
-from bitfm.models.solvers.registry import FMProblem, Solution, Solver, register_solver
-
-__all__ = [
-    "MOST_NUMBERS",
-    "Samples",
-    "Schedule",
-    "by_feature",
-    "fit_gibbs",
-    "from_features",
-    "last_draws",
-    "side_by_side",
-]
-
-MOST_NUMBERS = 2**20  # that the core takes of a feature: samples × rank
+from bitfm.models.solvers.registry import FMParameters, FMProblem, Solution, Solver, register_solver
+from bitfm.parameters.saving import MOST_NUMBERS
 
 _REFRESH = 10  # steps after which residuals are computed anew, so that rounding cannot build up
 _LINEAR_STEPS = 40  # of the start, and the sweeps of coordinate descent that follow, with their λ
@@ -52,11 +39,8 @@ class Samples(NamedTuple):
     Examples
     --------
     >>> from bitfm import FM
-    >>> from bitfm.datasets import make_bookshop
-    >>> shop = make_bookshop(200, 100, 4000)
-    >>> model = FM(rank=8, solver="gibbs", n_iter=20, n_samples=5).fit(shop.blocks(), shop.ratings["rating"])
-    >>> model.samples_.factors.shape == (5, model.n_features_in_, 8)
-    True
+    >>> FM(rank=8, solver="gibbs", n_samples=5).fit([[0, 1], [1, 0]], [3, 4]).samples_.factors.shape
+    (5, 2, 8)
     """
 
     biases: npt.NDArray[np.float64]
@@ -69,7 +53,7 @@ class Samples(NamedTuple):
         return from_features, (self.biases, self.weights, by_feature(self), self.noise_precisions)
 
 
-class Schedule(NamedTuple):
+class _Schedule(NamedTuple):
     """How many sweeps each chain makes, and which draws are kept: the last ones of all chains, some sweeps apart."""
 
     n_iter: int
@@ -85,15 +69,14 @@ class Schedule(NamedTuple):
     def n_keeping(self, number: int) -> int:
         """Return how many chains' draws to keep after this sweep: of the last chains."""
         left = self.n_iter - number
-        if left % self.thin:
-            return 0
-        return int(np.clip(self.n_samples - left // self.thin * self.n_chains, 0, self.n_chains))
+        n = self.n_samples - left // self.thin * self.n_chains
+        return 0 if left % self.thin else min(max(n, 0), self.n_chains)
 
 
 def fit_gibbs(problem: FMProblem) -> Solution:
     """Draw from the posterior: a chain from each of several starts, or on from earlier draws."""
     s, previous = problem.settings, problem.previous
-    schedule = Schedule(s.n_iter, s.n_samples, s.thin, min(s.n_chains, s.n_samples))
+    schedule = _Schedule(s.n_iter, s.n_samples, s.thin, min(s.n_chains, s.n_samples))
     if schedule.n_kept * s.rank > MOST_NUMBERS:
         raise ValueError(
             f"n_samples: {schedule.n_kept} draws of rank {s.rank} are {schedule.n_kept * s.rank} "
@@ -110,7 +93,7 @@ def fit_gibbs(problem: FMProblem) -> Solution:
 
 
 def _draw_samples(
-    problem: FMProblem, starts: list[FMParameters], schedule: Schedule, rngs: list[np.random.Generator]
+    problem: FMProblem, starts: list[FMParameters], schedule: _Schedule, rngs: list[np.random.Generator]
 ) -> Samples:
     """Run a chain from each start and return what they keep, the last draws last."""
     blocks, y, sample_weight = problem.train
@@ -145,15 +128,11 @@ def _draw_samples(
     return store.samples()
 
 
-Each = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
-
-
 @contextmanager
-def _in_threads(workers: int, cancel: Callable[[], None]) -> Iterator[Each]:
-    """Yield a function that calls another for each of a list, in that many threads, or in none if there are none left.
-
-    If anything goes wrong, cancel what the threads are at, and let nothing of it go on.
-    """
+def _in_threads(
+    workers: int, cancel: Callable[[], None]
+) -> Iterator[Callable[[Callable[[Any], Any], list[Any]], list[Any]]]:
+    """Yield a map over a list, in that many threads, or in none if there are none left; an error cancels them all."""
     if workers == 1 or not _threads_start(workers):
         yield lambda call, items: [call(item) for item in items]
         return
@@ -223,16 +202,14 @@ class _Store:
     """Room for the draws of all chains, a feature's factors of all of them side by side."""
 
     def __init__(self, size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._factors = np.empty((shape[0], size, shape[1]), dtype)
-        self._weights = np.empty((size, shape[0]), dtype)
+        self.n, (n_features, rank) = 0, shape
+        self._factors = np.empty((n_features, size, rank), dtype)
+        self._weights = np.empty((size, n_features), dtype)
         self._biases, self._precisions = np.empty(size), np.empty(size)
-        self.n = 0
 
     def add(self, drawn: FMParameters, noise_precision: float) -> None:
-        self._biases[self.n], self._weights[self.n], self._factors[:, self.n] = (
-            drawn.bias, drawn.weights, drawn.factors,
-        )  # fmt: skip
-        self._precisions[self.n] = noise_precision
+        self._biases[self.n], self._precisions[self.n] = drawn.bias, noise_precision
+        self._weights[self.n], self._factors[:, self.n] = drawn.weights, drawn.factors
         self.n += 1
 
     def samples(self) -> Samples:
@@ -267,8 +244,7 @@ class GibbsChain:
 
     The chain works on targets of mean 0 and variance 1. It starts from draws of the linear part alone: begun with all
     parameters at once, factors first take over what weights should explain, and give it back only slowly. Then a few
-    sweeps of coordinate descent wake the factors: from small ones a chain finds its way, too, but where data are scarce
-    that takes dozens of sweeps.
+    sweeps of coordinate descent wake the factors: where data are scarce, small ones would take dozens of sweeps.
     """
 
     def __init__(
@@ -283,9 +259,7 @@ class GibbsChain:
         self._trainer, self._fields, self._mass, self._rng, self._threads = trainer, fields, mass, rng, n_threads
         self._of_weights = _Prior((len(fields),))
         self._of_factors = _Prior((len(fields), now.factors.shape[1]))
-        self._steps = 0
-        self.now = now
-        self.noise_precision = 1.0
+        self.now, self.noise_precision, self._steps = now, 1.0, 0
 
     def start(self) -> None:
         """Draw bias and weights a few times with no factors; then fit these."""
