@@ -191,7 +191,7 @@ class Vocabulary:
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps.
 
-        ``bytes`` and ``offsets`` are those of `bitfm.persist.pack_strings`; ``sorted`` is how many of the first
+        ``bytes`` and ``offsets`` are a list of strings as the model file has it; ``sorted`` is how many of the first
         strings are sorted.
         """
         packed = self._ordered.followed_by(self._added)
