@@ -13,10 +13,8 @@ from bitfm.parameters import TowerRows
 from bitfm.persist import Tensors
 from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._row_codes import learn_row_codes
-from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, Shapes, count, shaped, size_of
+from bitfm.retrieval._segment import Excluded, Items, Mask, Ranked, Segment, Shapes, count, shaped, size_of
 from bitfm.validation import thread_count
-
-__all__ = ["RowCodeSegment"]
 
 _OWN = ("row_position", "row_bias", "row_vectors", "basis")
 
@@ -32,7 +30,7 @@ class RowCodeSegment(Segment):
         order = np.argsort(items.positions)
         positions, biases, vectors = items.positions[order], items.biases[order], items.vectors[order]
         learned = learn_row_codes(vectors, bits, thread_count(-1))
-        coded = Items(biases, positions, learned.codes, learned.gains, np.zeros((0, bits), np.float32))
+        coded = Items.of_codes(biases, positions, learned.codes, learned.gains)
         arrays = dict(CodeSegment.of(coded, user_length).arrays)
         arrays |= {"row_position": positions, "row_bias": biases, "row_vectors": vectors, "basis": learned.basis}
         return cls(arrays, arrays["live"], rescore)
@@ -52,26 +50,17 @@ class RowCodeSegment(Segment):
     def _codes(self) -> CodeSegment:
         return CodeSegment({name: array for name, array in self.arrays.items() if name not in _OWN}, self.live)
 
-    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
         left = self.n_items if mask is self.live else count(mask)
         candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), left) if n else 0
-        arrays = self.arrays
-        vectors = rows.as_vectors()
-        found = self._codes.search_vectors(
-            mask, vectors @ arrays["basis"], rows.constants, excluded, candidates, n_threads
-        )
+        arrays, vectors = self.arrays, rows.as_vectors()
+        codeless = rows.codes[:0], rows.gains[:0], vectors @ arrays["basis"], np.zeros(len(rows), bool)
+        queries = TowerRows(rows.constants, *codeless)
+        best, _ = self._codes.search(mask, queries, excluded, candidates, n_threads)
         of_rows = arrays["row_position"], arrays["row_bias"], arrays["row_vectors"]
-        return shaped(len(rows), n, _core.rescore(*of_rows, vectors, rows.constants, found[0], n, n_threads))
+        return shaped(len(rows), n, _core.rescore(*of_rows, vectors, rows.constants, best, n, n_threads))
 
     def items(self) -> Items:
-        arrays = self.arrays
-        positions = arrays["position"][self._live_slots]
+        arrays, positions = self.arrays, self.arrays["position"][self._live_slots]
         at = np.searchsorted(arrays["row_position"], positions)
-        n_bytes = arrays["row_vectors"].shape[1] // 8
-        return Items(
-            arrays["row_bias"][at],
-            positions,
-            np.zeros((0, n_bytes), np.uint8),
-            np.zeros(0, np.float32),
-            arrays["row_vectors"][at],
-        )
+        return Items.of_vectors(arrays["row_bias"][at], positions, arrays["row_vectors"][at])

@@ -5,8 +5,7 @@ A query stays as it is, for ⟨P, Q⟩ ≈ gain · ⟨Mᵀ P, b⟩: a vector aga
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.core import single_blas_thread, unpack_codes
 
-__all__ = ["RowCodes", "learn_row_codes"]
+_Codes: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]  # and gains
 
 _SAMPLE = 50_000  # vectors to learn the basis from
 _ROUNDS = 10
@@ -22,8 +21,7 @@ _PASSES = 3  # of descent over a code's bits
 _BATCH = 1 << 16
 
 
-@dataclass(frozen=True, eq=False)
-class RowCodes:
+class RowCodes(NamedTuple):
     """Codes and gains of vectors, and the basis they are in."""
 
     basis: npt.NDArray[np.float32]  # M: dimensions × bits
@@ -50,20 +48,13 @@ def learn_row_codes(vectors: npt.NDArray[np.float32], bits: int, n_threads: int)
             basis = np.linalg.solve(signs.T @ signs + ridge * np.eye(bits), signs.T @ sample).T
             codes, gains = _encode(sample, basis, (codes, gains), n_threads)
         if n > len(sample):
-            parts = [
-                _encode(vectors[begin : begin + _BATCH].astype(np.float64), basis, None, n_threads)
-                for begin in range(0, n, _BATCH)
-            ]
+            batches = (vectors[begin : begin + _BATCH].astype(np.float64) for begin in range(0, n, _BATCH))
+            parts = [_encode(batch, basis, None, n_threads) for batch in batches]
             codes, gains = (np.concatenate(part) for part in zip(*parts, strict=True))
     return RowCodes(np.ascontiguousarray(basis, np.float32), codes, gains)
 
 
-def _encode(
-    vectors: npt.NDArray[np.float64],
-    basis: npt.NDArray[Any],
-    start: tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]] | None,
-    n_threads: int,
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+def _encode(vectors: npt.NDArray[np.float64], basis: npt.NDArray[Any], start: _Codes | None, n_threads: int) -> _Codes:
     """Descend on the codes of vectors, each on its own."""
     products, gram = vectors @ basis, basis.T @ basis
     if start is None:
@@ -74,17 +65,7 @@ def _encode(
     else:
         codes, gains = start
     error = products - (unpack_codes(codes) * gains[:, None].astype(np.float64)) @ gram
-    _core.anchor_field(
-        codes,
-        gains,
-        np.ascontiguousarray(error, np.float32),
-        np.ascontiguousarray(gram, np.float32),
-        np.ones(len(vectors), np.float32),
-        None,
-        None,
-        None,
-        _PASSES,
-        False,
-        n_threads,
-    )
+    distance = np.ascontiguousarray(error, np.float32), np.ascontiguousarray(gram, np.float32)
+    weights, identity = np.ones(len(vectors), np.float32), (None, None, None)
+    _core.anchor_field(codes, gains, *distance, weights, *identity, _PASSES, False, n_threads)
     return codes, gains
