@@ -85,5 +85,5 @@ def test_what_has_no_auc_is_refused():
         auc(np.eye(2), relevant, sp.identity(3, format="csr"))
     with pytest.raises(ValueError, match="exclude: expected at most 2 items"):
         auc(np.eye(2), relevant, sp.csr_matrix(np.ones((2, 3))))
-    with pytest.raises(ValueError, match="expected 2 different users, one a row, got 2"):
+    with pytest.raises(ValueError, match="expected 2 different users, one per row, got 2"):
         auc(np.eye(2), relevant, users=["Ann", "Ann"])

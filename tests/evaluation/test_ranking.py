@@ -130,7 +130,7 @@ def test_numbers_of_users_are_their_names():
     metrics = rank_catalogue(model.index(), [4, 2], sp.csr_matrix(np.ones((2, 5))), k=2)
     assert metrics.precision.users.tolist() == [4, 2]
     assert metrics.precision.values.tolist() == [1, 1]
-    with pytest.raises(ValueError, match="expected 2 different users, one a row, got 2"):
+    with pytest.raises(ValueError, match="expected 2 different users, one per row, got 2"):
         rank_catalogue(model.index(), [4, 4], sp.csr_matrix(np.ones((2, 5))))
     with pytest.raises(ValueError, match="rank_catalogue: 3 users and 2 rows of relevant"):
         rank_catalogue(model.index(), [1, 2, 3], sp.csr_matrix(np.ones((2, 5))))
@@ -149,7 +149,7 @@ def test_what_cannot_be_measured_is_refused():
     for found in ([0, 1], [[0, 1], [1, 0]], [[0.0, 1.0]]):
         with pytest.raises(ValueError, match="found: expected whole numbers, a row for each of the 1 users"):
             rank_metrics(found, relevant, 1)
-    with pytest.raises(ValueError, match="first 10 are asked for, but only 2 a user were found"):
+    with pytest.raises(ValueError, match="first 10 are asked for, but only 2 per user were found"):
         rank_metrics([[0, 1]], relevant)
     for wrong in (3, -2):
         with pytest.raises(ValueError, match="items must be from 0 to 2, the columns of relevant, or -1"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ __all__ = ["Index", "RowCodeSettings"]
 
 _MANY = 100_000  # items from which on "auto" takes row codes
 _PAIRS_PER_THREAD = 4_000_000  # below, starting a thread costs more than it saves
+
+
+Segments: TypeAlias = tuple[Segment, ...]
 
 
 class RowCodeSettings(NamedTuple):
@@ -60,10 +63,8 @@ class Index:
     >>> from bitfm import Block, Blocks, DistilledFM
     >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
-    >>> readers, books = (
-    ...     Block(shop.reader_rows, {"id": sp.identity(200)}),
-    ...     Block(shop.book_rows, {"id": sp.identity(100)}),
-    ... )
+    >>> readers = Block(shop.reader_rows, {"id": sp.identity(200)})
+    >>> books = Block(shop.book_rows, {"id": sp.identity(100)})
     >>> model = DistilledFM(bits=32).fit(Blocks(user=readers, item=books), shop.ratings["rating"])
     >>> positions, scores = model.index().search([0, 1, 2], n=5)
     >>> positions.shape, scores.shape
@@ -87,12 +88,7 @@ class Index:
 
     @classmethod
     def of_segments(
-        cls,
-        parameters: Parameters,
-        block: str,
-        segments: tuple[Segment, ...],
-        n_positions: int,
-        row_codes: RowCodeSettings,
+        cls, parameters: Parameters, block: str, segments: Segments, n_positions: int, row_codes: RowCodeSettings
     ) -> Index:
         """Return an index over segments that are there already, as in a file."""
         index = cls.__new__(cls)
@@ -104,7 +100,7 @@ class Index:
         self,
         parameters: Parameters,
         block: str | None,
-        segments: tuple[Segment, ...],
+        segments: Segments,
         n_positions: int,
         row_codes: RowCodeSettings,
     ) -> None:
@@ -131,7 +127,7 @@ class Index:
         return self._n_positions
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> Segments:
         """The parts that the catalogue is kept in; each is immutable."""
         return self._segments
 
@@ -205,13 +201,7 @@ class Index:
         return best_of(np.concatenate([p for p, _ in best], axis=1), np.concatenate([s for _, s in best], axis=1), n)
 
     def add(self, items: Any) -> npt.NDArray[np.int64]:
-        """Add items, and return their positions.
-
-        Parameters
-        ----------
-        items : Block, or array of int where items are bare ids
-            One item per interaction.
-        """
+        """Add items, a Block or an array of int where items are bare ids, and return their positions."""
         with self._writing:
             rows = self._items.rows("items", items, thread_count(-1))
             positions = np.arange(self._n_positions, self._n_positions + len(rows))
@@ -225,14 +215,7 @@ class Index:
             self._segments = tuple(segment.deleted(gone) for segment in self._segments)
 
     def change(self, positions: npt.ArrayLike, items: Any) -> None:
-        """Give items other features; each keeps its position. What was removed comes back.
-
-        Parameters
-        ----------
-        positions : array of int
-        items : Block, or array of int where items are bare ids
-            One item per position.
-        """
+        """Give items, one per position, other features; each keeps its position. What was removed comes back."""
         with self._writing:
             where = positions_of("positions", positions, self._n_positions)
             rows = self._items.rows("items", items, thread_count(-1))
@@ -263,7 +246,7 @@ class Index:
         """
         return to_usearch(self._segments)
 
-    def _put(self, items: Items, segments: tuple[Segment, ...]) -> None:
+    def _put(self, items: Items, segments: Segments) -> None:
         """Put items on a segment of their own, with those of segments not much larger: few segments, few moves."""
         coded = len(items.codes) == len(items)
         if self.mode == "auto":

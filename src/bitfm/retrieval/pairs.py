@@ -23,9 +23,7 @@ def score_pairs(
 ) -> npt.NDArray[np.float64]:
     """Score pairs of users and items, each given on its own; see `DistilledFM.predict_pairs`."""
     blocks = pair_blocks(parameters, users, items, block)
-    scorer = _scorers.get(parameters)
-    if scorer is None:
-        scorer = _scorers[parameters] = _PairScorer(parameters)
+    scorer = _scorers.get(parameters) or _scorers.setdefault(parameters, _PairScorer(parameters))
     return scorer.score(blocks, n_threads)
 
 
