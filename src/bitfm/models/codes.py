@@ -86,8 +86,8 @@ class CodeModel(FeatureModel):
     def delegate_(self) -> npt.NDArray[np.float32]:
         """D, the balanced and decorrelated matrix nearest to the codes."""
         check_is_fitted(self)
-        threads = thread_count(self.n_jobs)
-        return nearest_delegate(np.asarray(self.codes_), np.random.default_rng(0), n_threads=threads).matrix
+        rng, threads = np.random.default_rng(0), thread_count(self.n_jobs)
+        return nearest_delegate(np.asarray(self.codes_), rng, n_threads=threads).matrix
 
     def explain(self, x: Any) -> Explanation:
         """Take one row's score apart: the contribution of every feature and of every pair.
@@ -102,9 +102,7 @@ class CodeModel(FeatureModel):
         >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
         >>> X = shop.blocks()
-        >>> model = DistilledFM(bits=32).fit(X, shop.ratings["rating"])
-        >>> bool(abs(model.explain(X[0]).score - model.predict(X[0])[0]) < 1e-4)
-        True
+        >>> why = DistilledFM(bits=32).fit(X, shop.ratings["rating"]).explain(X[0])
         """
         check_is_fitted(self)
         if not isinstance(x, Blocks) and getattr(x, "ndim", 2) == 1:
@@ -142,11 +140,9 @@ class CodeModel(FeatureModel):
         >>> from bitfm import Block, DistilledFM
         >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
-        >>> X = shop.blocks()
-        >>> model = DistilledFM(bits=32).fit(X, shop.ratings["rating"])
-        >>> readers, books = X.blocks["reader"], X.blocks["book"]
-        >>> index = model.index(Block(range(books.n_rows), books.tables))
-        >>> positions, scores = index.search(Block([7], readers.tables), n=3)
+        >>> model = DistilledFM(bits=32).fit(X := shop.blocks(), shop.ratings["rating"])
+        >>> index = model.index(Block(range(100), X.blocks["book"].tables))
+        >>> positions, scores = index.search(Block([7], X.blocks["reader"].tables), n=3)
         """
         check_is_fitted(self)
         if items is None and self.saved_index is not None and block in (None, self.saved_index.block):
@@ -180,10 +176,8 @@ class CodeModel(FeatureModel):
         ----------
         users : Blocks, Block or array of int
             As for `Index.search`: one per interaction, context included.
-        items : Block or array of int
-            As for `index`: as many as there are users.
-        block : str, optional
-            Which of the model's blocks the items are; by default ``"item"``, or else the last.
+        items, block
+            As for `index`; as many items as there are users.
 
         Notes
         -----

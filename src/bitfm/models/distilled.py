@@ -85,8 +85,9 @@ class DistilledFM(CodeModel):
         if self.pairs_ == "all":
             blocks = split_one_hot(blocks)
             settings = replace(settings, across=_is_bare_ids(blocks))  # which have no other pairs
-        self.codes_, self.gains_, weights, self.bias_ = DistillationFit(blocks, y, settings, progress).run()
-        self.weights_ = in_single_precision(weights)
+        fitted = DistillationFit(blocks, y, settings, progress).run()
+        self.codes_, self.gains_, self.bias_ = fitted.codes, fitted.gains, fitted.bias
+        self.weights_ = in_single_precision(fitted.weights)
 
     def _settings(self) -> DistillationSettings:
         if not isinstance(self.teacher, FM | None):

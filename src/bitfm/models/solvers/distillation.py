@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from bitfm.core import make_trainer, predict_codes
+from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.fm import FM
 from bitfm.models.progress import Iteration, Progress
 from bitfm.models.solvers.teacher import TeacherParameters, default_teacher, teacher_by_descent, teacher_parameters
 from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
+from bitfm.parameters import CodeParameters
 
-__all__ = ["DistillationFit", "DistillationSettings", "DistilledParameters"]
+__all__ = ["DistillationFit", "DistillationSettings"]
 
 _SETTLED = 0.01  # share of the bits that may still flip when the codes are done
 _WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
@@ -54,15 +55,6 @@ class _Choice(NamedTuple):
     scales: npt.NDArray[np.float64]
 
 
-class DistilledParameters(NamedTuple):
-    """What the fit yields."""
-
-    codes: npt.NDArray[np.uint8]
-    gains: npt.NDArray[np.float32]
-    weights: Floats
-    bias: float
-
-
 class DistillationFit:
     """Fits a teacher, then codes and gains to its scores, then the weights. Afterwards the teacher is not needed."""
 
@@ -72,7 +64,7 @@ class DistillationFit:
         self._rng = np.random.default_rng(settings.seed)
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
-    def run(self) -> DistilledParameters:
+    def run(self) -> CodeParameters:
         """Return the model."""
         s, view = self.settings, None
         strength = s.anchor_strength if s.anchor_strength is not None else float("inf")
@@ -102,8 +94,8 @@ class DistillationFit:
         view = self._fit_teacher(learnt, y, "trial")
         distillation = self._fit_codes(view)
 
-        def errors(parameters: DistilledParameters) -> Floats:
-            return (truth - self._predict(unseen, parameters)) ** 2
+        def errors(parameters: CodeParameters) -> Floats:
+            return (truth - parameters.scores(unseen.design(), s.threads)) ** 2
 
         as_is = np.ones(len(learnt.fields))
         nothing = np.zeros_like(as_is)
@@ -112,7 +104,8 @@ class DistillationFit:
         for strength in strengths if s.across else (float("inf"),):
             self._fit_codes_to_data(view, distillation, strength)
             unscaled = self._fit_weights(view, distillation, as_is)
-            left = truth - self._predict(unseen, unscaled._replace(gains=np.zeros_like(unscaled.gains)))
+            linear_part = replace(unscaled, gains=np.zeros_like(unscaled.gains))
+            left = truth - linear_part.scores(unseen.design(), s.threads)
             fitted = distillation.fit_scales(unseen, left, spread=_SCALE_SPREAD)
             for scales, candidate in ((fitted, self._fit_weights(view, distillation, fitted)), (as_is, unscaled)):
                 squares = errors(candidate)
@@ -190,7 +183,7 @@ class DistillationFit:
 
     def _fit_weights(
         self, view: _TrainingView, distillation: Distillation, scales: npt.NDArray[np.float64]
-    ) -> DistilledParameters:
+    ) -> CodeParameters:
         """Fit weights and bias to what the codes leave."""
         s, sizes, loss = self.settings, [f.size for f in view.blocks.fields], float("inf")
         gains = distillation.gains * np.repeat(scales, sizes).astype(np.float32)
@@ -200,11 +193,8 @@ class DistillationFit:
             before, loss = loss, trainer.loss(s.threads)
             if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
                 break
-        return DistilledParameters(distillation.codes, gains, weights, bias)
-
-    def _predict(self, blocks: Blocks, parameters: DistilledParameters) -> Floats:
-        codes, gains, weights, bias = parameters
-        return predict_codes(blocks.design(), bias, weights, codes, gains, self.settings.across, self.settings.threads)
+        pairs = "across" if s.across else "all"
+        return CodeParameters(view.blocks.fields, bias, weights, distillation.codes, gains, pairs)
 
 
 class _TrainingView:

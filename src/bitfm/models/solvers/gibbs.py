@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ _LINEAR_STEPS = 40  # of the start, and the sweeps of coordinate descent that fo
 _DESCENT_SWEEPS, _DESCENT_RIDGE = 5, 6.0
 # Of the hyperpriors λ, τ ~ Gamma(½, ½) and μ | λ ~ N(0, 1 / λ): weak, for targets of variance 1.
 _SHAPE = _RATE = _MEAN_WEIGHT = 1.0
+
+_Fields: TypeAlias = list[npt.NDArray[np.intp]]  # the features of each that occur
 
 
 class Samples(NamedTuple):
@@ -110,7 +112,10 @@ def _draw_samples(
         now = start.scaled(1 / unit, middle) if resume else FMParameters(0.0, start.weights, start.factors)
         own_threads = n_threads // workers + (c < n_threads % workers)
         chains.append(GibbsChain(trainer.sibling() if c else trainer, fields, now, mass, rng, own_threads))
-    store = _Store(schedule.n_kept, starts[0].factors.shape, blocks.dtype)
+    kept, n, (n_features, rank) = schedule.n_kept, 0, starts[0].factors.shape
+    factors = np.empty((n_features, kept, rank), blocks.dtype)
+    weights = np.empty((kept, n_features), blocks.dtype)
+    store = from_features(np.empty(kept), weights, factors, np.empty(kept))
     with _in_threads(workers, trainer.cancel) as each:
         if not resume:
             each(GibbsChain.start, chains)
@@ -119,19 +124,21 @@ def _draw_samples(
             check_finite("gibbs", number, loss)
             stop = problem.progress.report("gibbs", number, schedule.n_iter, loss, loss)
             keeping = schedule.n_keeping(number)
-            if stop and store.n + keeping < schedule.n_chains:  # of every chain a draw, for another fit to go on from
-                keeping = min(schedule.n_kept - store.n, schedule.n_chains)
+            if stop and n + keeping < schedule.n_chains:  # of every chain a draw, for another fit to go on from
+                keeping = min(kept - n, schedule.n_chains)
             for chain in chains[len(chains) - keeping :]:
-                store.add(chain.now.scaled(unit, -middle / unit), chain.noise_precision / unit**2)
+                drawn = chain.now.scaled(unit, -middle / unit)
+                store.biases[n], store.noise_precisions[n] = drawn.bias, chain.noise_precision / unit**2
+                store.weights[n], store.factors[n] = drawn.weights, drawn.factors
+                n += 1
             if stop:
                 break
-    return store.samples()
+    samples = Samples(*(draws[:n] for draws in store))  # fewer than there is room for if the fit was stopped
+    return from_features(samples.biases, samples.weights, by_feature(samples), samples.noise_precisions)
 
 
 @contextmanager
-def _in_threads(
-    workers: int, cancel: Callable[[], None]
-) -> Iterator[Callable[[Callable[[Any], Any], list[Any]], list[Any]]]:
+def _in_threads(workers: int, cancel: Callable[[], None]) -> Iterator[Callable[[Any, list[Any]], list[Any]]]:
     """Yield a map over a list, in that many threads, or in none if there are none left; an error cancels them all."""
     if workers == 1 or not _threads_start(workers):
         yield lambda call, items: [call(item) for item in items]
@@ -152,6 +159,7 @@ def _threads_start(n: int) -> bool:
     try:
         for thread in threads:
             thread.start()
+        return True
     except RuntimeError:
         return False
     finally:
@@ -159,7 +167,6 @@ def _threads_start(n: int) -> bool:
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
-    return True
 
 
 def _centre_and_scale(y: Floats, weight: Floats | None, dtype: np.dtype[Any]) -> tuple[float, float]:
@@ -198,33 +205,13 @@ def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[FM
     ]
 
 
-class _Store:
-    """Room for the draws of all chains, a feature's factors of all of them side by side."""
-
-    def __init__(self, size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.n, (n_features, rank) = 0, shape
-        self._factors = np.empty((n_features, size, rank), dtype)
-        self._weights = np.empty((size, n_features), dtype)
-        self._biases, self._precisions = np.empty(size), np.empty(size)
-
-    def add(self, drawn: FMParameters, noise_precision: float) -> None:
-        self._biases[self.n], self._precisions[self.n] = drawn.bias, noise_precision
-        self._weights[self.n], self._factors[:, self.n] = drawn.weights, drawn.factors
-        self.n += 1
-
-    def samples(self) -> Samples:
-        kept = slice(self.n)  # fewer than there is room for if the fit was stopped
-        factors = np.ascontiguousarray(self._factors[:, kept])
-        return from_features(self._biases[kept], self._weights[kept], factors, self._precisions[kept])
-
-
 class _Prior:
     """Means and precisions of a parameter by field (and factor), drawn from their posterior given the parameter."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.precision, self.mean = np.ones(shape), np.zeros(shape)
 
-    def draw(self, values: Floats, fields: list[npt.NDArray[np.intp]], rng: np.random.Generator) -> None:
+    def draw(self, values: Floats, fields: _Fields, rng: np.random.Generator) -> None:
         for f, features in enumerate(fields):
             if not len(features):
                 continue  # nothing to learn from, and 0 is what the mean's draws would average to
@@ -248,17 +235,10 @@ class GibbsChain:
     """
 
     def __init__(
-        self,
-        trainer: Any,
-        fields: list[npt.NDArray[np.intp]],
-        now: FMParameters,
-        mass: float,
-        rng: np.random.Generator,
-        n_threads: int,
+        self, trainer: Any, fields: _Fields, now: FMParameters, mass: float, rng: np.random.Generator, n_threads: int
     ) -> None:
         self._trainer, self._fields, self._mass, self._rng, self._threads = trainer, fields, mass, rng, n_threads
-        self._of_weights = _Prior((len(fields),))
-        self._of_factors = _Prior((len(fields), now.factors.shape[1]))
+        self._of_weights, self._of_factors = _Prior((len(fields),)), _Prior((len(fields), now.factors.shape[1]))
         self.now, self.noise_precision, self._steps = now, 1.0, 0
 
     def start(self) -> None:

@@ -79,27 +79,13 @@ class Solution(NamedTuple):
 
 @dataclass
 class FMProblem:
-    """What a solver of `FM` takes.
-
-    Attributes
-    ----------
-    train, held_out : Examples
-        With early stopping: validate on what is held out, with `rmse`; else it is None.
-    settings : FMSettings
-    bias : float
-        To start from: the best constant score.
-    previous : Solution or None
-        The solution of an earlier fit, to continue from.
-    rng : numpy Generator
-    progress : Progress
-        Call its ``report`` after every iteration, and stop if that returns True.
-    """
+    """What a solver of `FM` takes: it calls ``progress.report`` after every iteration, and stops if that is True."""
 
     train: Examples
-    held_out: Examples | None
+    held_out: Examples | None  # with early stopping: what to validate on, with `rmse`
     settings: FMSettings
-    bias: float
-    previous: Solution | None
+    bias: float  # to start from: the best constant score
+    previous: Solution | None  # of an earlier fit, to continue from
     rng: np.random.Generator
     progress: Progress
 
@@ -136,10 +122,8 @@ class Solver:
     ----------
     fit : callable
         Takes an `FMProblem` and returns a `Solution`.
-    regularization, linear_regularization : float
-        λ of factors and weights by default.
-    n_iter : int
-        Iterations at most by default.
+    regularization, linear_regularization, n_iter
+        Defaults of the parameters of `FM`.
     incremental : bool
         Whether it can stop early, and continue with a part of the data (`FM.partial_fit`).
     any_loss : bool
