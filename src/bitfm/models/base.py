@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -96,8 +97,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         model.bias_, model.weights_ = parameters.bias, parameters.weights
         if getattr(model, "n_jobs", None) == 0:
             raise ModelFileError("has n_jobs = 0, expected any other whole number")
-        model.fit_log_ = [_iteration(item) for item in record.fit_log]
-        model.n_iter_ = len(model.fit_log_)
+        model.fit_log_, model.n_iter_ = [_iteration(item) for item in record.fit_log], len(record.fit_log)
         model._restore(parameters, record.extra)
         return model
 
@@ -164,10 +164,9 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.fields_, self.n_features_in_ = blocks.fields, blocks.n_features
         else:
             self._check_layout(blocks)
-        if self._crosses() and len(blocks.blocks) < 2:
-            raise ValueError(
-                "pairs='across' pairs features of different blocks, but X has only one; give Blocks, or fields=."
-            )
+        if self._across() and len(blocks.blocks) < 2:
+            what = "pairs='across' pairs features of different blocks, but X has only one"
+            raise ValueError(f"{what}; give Blocks, or fields=.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         return blocks, cast(Floats, y), sample_weight
@@ -177,7 +176,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._check_layout(X)
             return X
         X = validate_data(self, X, reset=False, ensure_min_samples=0, **_MATRIX)
-        return Blocks.from_matrix(X, _block_sizes(self.fields_) if self._crosses() else None)
+        return Blocks.from_matrix(X, _block_sizes(self.fields_) if self._across() else None)
 
     def _like_before(self, X: Any) -> Blocks:
         """Take a plain matrix as the fields that the model was fitted on."""
@@ -192,21 +191,18 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _check_layout(self, blocks: Blocks) -> None:
         name = type(self).__name__
         if blocks.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {blocks.n_features} features, but {name} is expecting {self.n_features_in_} features as input."
-            )
+            n = f"{self.n_features_in_} features as input."
+            raise ValueError(f"X has {blocks.n_features} features, but {name} is expecting {n}")
         before, now = [f.size for f in self.fields_], [f.size for f in blocks.fields]
         if len(before) > 1 and len(now) > 1 and before != now:
             advice = "give the same fields in the same order."
             raise ValueError(f"X has fields of sizes {now}, but {name} was fitted on {before}; {advice}")
         before, now = (list(_block_sizes(fields).values()) for fields in (self.fields_, blocks.fields))
-        if self._crosses() and before != now:
-            raise ValueError(
-                f"X has blocks of sizes {now}, but {name} was fitted on {before} with "
-                "pairs='across'; give the same blocks in the same order."
-            )
+        if self._across() and before != now:
+            advice = "with pairs='across'; give the same blocks in the same order."
+            raise ValueError(f"X has blocks of sizes {now}, but {name} was fitted on {before} {advice}")
 
-    def _crosses(self) -> bool:
+    def _across(self) -> bool:
         """Whether only pairs from different blocks count."""
         return getattr(self, "pairs", "all") == "across"
 
@@ -251,9 +247,9 @@ def _iteration(item: dict[str, Any]) -> Iteration:
 
 
 def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for field in fields:
-        sizes[field.block] = sizes.get(field.block, 0) + field.size
+        sizes[field.block] += field.size
     return sizes
 
 

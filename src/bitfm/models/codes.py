@@ -235,7 +235,7 @@ class CodeModel(FeatureModel):
     def _parameters(self) -> CodeParameters:
         return CodeParameters(self.fields_, self.bias_, self.weights_, self.codes_, self.gains_, self.pairs_)
 
-    def _crosses(self) -> bool:
+    def _across(self) -> bool:
         return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"
 
     def _seed(self) -> int:

@@ -235,10 +235,8 @@ class FM(FeatureModel):
     def _solution(self, rank: int, dtype: np.dtype[Any]) -> Solution:
         """Return the solution of the last fit, to continue from."""
         if self.factors_.shape[1] != rank:
-            raise ValueError(
-                f"rank is {rank}, but the factors to continue from have {self.factors_.shape[1]} columns; "
-                "set it back or fit anew without warm_start."
-            )
+            what = f"rank is {rank}, but the factors to continue from have {self.factors_.shape[1]} columns"
+            raise ValueError(f"{what}; set it back or fit anew without warm_start.")
         if hasattr(self, "samples_"):  # of the weights there is a mean, but not of the factors: from a draw, then
             return Solution(last_draws(self.samples_, 1, dtype)[0], self.samples_)
         return Solution(FMParameters(self.bias_, self.weights_.astype(dtype), np.array(self.factors_, dtype)))
@@ -289,15 +287,14 @@ class FM(FeatureModel):
     def _restore(self, parameters: Any, extra: Tensors) -> None:
         rank = parameters.factors.shape[1] // parameters.n_draws if isinstance(parameters, FactorParameters) else None
         if not rank or rank != self.rank or parameters.pairs != self.pairs:
-            raise ModelFileError(
-                f"has parameters that an FM of rank {short(self.rank)} and pairs {short(self.pairs)} does not have"
-            )
+            ours = f"an FM of rank {short(self.rank)} and pairs {short(self.pairs)}"
+            raise ModelFileError(f"has parameters that {ours} does not have")
         if extra:
             self.samples_ = from_features(*(extra[name] for name in _DRAWS))
         self.factors_ = self.samples_.factors[-1] if extra else parameters.factors
 
     def _parameters(self) -> FactorParameters:
-        if not hasattr(self, "samples_"):
-            return FactorParameters(self.fields_, self.bias_, self.weights_, self.factors_, self.pairs)
-        draws, n = side_by_side(self.samples_), len(self.samples_.biases)
-        return FactorParameters(self.fields_, self.bias_, self.weights_, draws, self.pairs, n)
+        factors, n = self.factors_, 1
+        if hasattr(self, "samples_"):
+            factors, n = side_by_side(self.samples_), len(self.samples_.biases)
+        return FactorParameters(self.fields_, self.bias_, self.weights_, factors, self.pairs, n)

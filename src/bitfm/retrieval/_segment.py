@@ -149,9 +149,9 @@ def size_of(arrays: Tensors, name: str) -> int:
     return arrays[name].size if name in arrays else 0
 
 
-def positions_of(what: str, given: npt.ArrayLike, n_positions: int) -> npt.NDArray[np.int64]:
+def positions_of(what: str, positions: npt.ArrayLike, n_positions: int) -> npt.NDArray[np.int64]:
     """Return positions from numbers, or from one boolean per position."""
-    array = np.atleast_1d(np.asarray(given))
+    array = np.atleast_1d(np.asarray(positions))
     if array.dtype == bool:
         if array.shape != (n_positions,):
             raise ValueError(f"{what}: expected {n_positions} booleans, one per position, got shape {array.shape}.")
@@ -159,13 +159,13 @@ def positions_of(what: str, given: npt.ArrayLike, n_positions: int) -> npt.NDArr
     return check_rows(what, array, n_positions).astype(np.int64)
 
 
-def excluded_of(given: Any, n_queries: int, n_positions: int) -> Excluded:
+def excluded_of(exclude: Any, n_queries: int, n_positions: int) -> Excluded:
     """Return the starts and positions of what each query leaves out."""
-    if given is None:
+    if exclude is None:
         return None, None
-    if not isinstance(given, FeatureTable) and not hasattr(given, "tocsr"):
-        raise TypeError(f"exclude: expected a sparse matrix of queries × positions, got {type(given).__name__}.")
-    table = FeatureTable.of("exclude", given)
+    if not isinstance(exclude, FeatureTable) and not hasattr(exclude, "tocsr"):
+        raise TypeError(f"exclude: expected a sparse matrix of queries × positions, got {type(exclude).__name__}.")
+    table = FeatureTable.of("exclude", exclude)
     if table.n_rows != n_queries or table.n_columns > n_positions:
         raise ValueError(
             f"exclude: expected {n_queries} queries × {n_positions} positions, got a matrix of shape "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,8 +59,7 @@ class DistillationFit:
     """Fits a teacher, then codes and gains to its scores, then the weights. Afterwards the teacher is not needed."""
 
     def __init__(self, blocks: Blocks, y: Floats, settings: DistillationSettings, progress: Progress) -> None:
-        self.settings, self.progress = settings, progress
-        self._blocks, self._y = blocks, y
+        self.settings, self.progress, self._blocks, self._y = settings, progress, blocks, y
         self._rng = np.random.default_rng(settings.seed)
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
@@ -75,8 +74,8 @@ class DistillationFit:
         else:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
-                choice, trial = self._choose(held_out)
-                view = trial if self._stopped else None  # the trial is what there is
+                choice, view = self._choose(held_out)
+                view = view if self._stopped else None  # the trial is what there is, or of no more use
         view = view or self._fit_teacher(self._blocks, self._y, "teacher")
         distillation = self._fit_codes(view)
         self._fit_codes_to_data(view, distillation, choice.strength)
@@ -95,10 +94,9 @@ class DistillationFit:
         distillation = self._fit_codes(view)
 
         def errors(parameters: CodeParameters) -> Floats:
-            return (truth - parameters.scores(unseen.design(), s.threads)) ** 2
+            return np.asarray((truth - parameters.scores(unseen.design(), s.threads)) ** 2)
 
-        as_is = np.ones(len(learnt.fields))
-        nothing = np.zeros_like(as_is)
+        as_is, nothing = np.ones(len(learnt.fields)), np.zeros(len(learnt.fields))
         best, least = _Choice(float("inf"), nothing), (linear := errors(self._fit_weights(view, distillation, nothing)))
         strengths = _STRENGTHS if s.anchor_strength is None else (s.anchor_strength,)
         for strength in strengths if s.across else (float("inf"),):
@@ -122,23 +120,19 @@ class DistillationFit:
         own, pairs, seed = s.teacher is None, "across" if s.across else "all", int(self._rng.integers(2**31))
         teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(s.teacher)
         teacher.set_params(pairs=pairs, n_jobs=s.threads, random_state=seed)
-        teacher.fit(blocks, y, callback=self._forward(stage))
+        teacher.fit(blocks, y, callback=partial(self._forward, stage))
         parameters = teacher_parameters(teacher, blocks, y, across=s.across, seed=s.seed)
         del teacher  # its draws are large
         if own and not self._stopped:
-            callback = self._forward(f"{stage}-als")
+            callback = partial(self._forward, f"{stage}-als")
             other = teacher_by_descent(blocks, y, across=s.across, seed=s.seed, n_threads=s.threads, callback=callback)
             parameters = parameters.averaged_with(other)
         return _TrainingView(blocks, y, parameters, s)
 
-    def _forward(self, stage: str) -> Callable[[Iteration], bool]:
-        """Return a callback for a teacher's fit."""
-
-        def forward(item: Iteration) -> bool:
-            self._stopped = self._stopped or self.progress.forward(item, stage)
-            return self._stopped
-
-        return forward
+    def _forward(self, stage: str, item: Iteration) -> bool:
+        """Report an iteration of a teacher's fit; whether to stop it."""
+        self._stopped = self._stopped or self.progress.forward(item, stage)
+        return self._stopped
 
     def _report(self, *iteration: Any) -> None:
         self._stopped = self._stopped or self.progress.report(*iteration)
@@ -147,13 +141,8 @@ class DistillationFit:
         """Fit codes and gains to the teacher."""
         s, teacher = self.settings, (view.blocks, view.factors)
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
-            distillation: Distillation
-            if s.across:
-                distillation = RowDistillation(
-                    *teacher, s.bits, shared_gains=s.shared_gains, seed=s.seed, n_threads=s.threads
-                )
-            else:
-                distillation = FeatureDistillation(*teacher, s.bits, seed=s.seed, n_threads=s.threads)
+            how: Any = {"seed": s.seed, "n_threads": s.threads} | ({"shared_gains": s.shared_gains} if s.across else {})
+            distillation: Distillation = (RowDistillation if s.across else FeatureDistillation)(*teacher, s.bits, **how)
         check_finite("distillation", 0, float(np.sum(distillation.gains)))
         for number in range(1, s.max_iter + 1):
             with np.errstate(over="ignore", invalid="ignore"):

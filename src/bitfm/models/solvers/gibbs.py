@@ -32,11 +32,10 @@ class Samples(NamedTuple):
 
     Attributes
     ----------
-    biases : array of float64, one per sample
+    biases, noise_precisions : array of float64, one per sample
+        The latter are 1 / the variance of a target, given its score.
     weights : array, samples × features
     factors : array, samples × features × rank
-    noise_precisions : array of float64, one per sample
-        1 / the variance of a target given its score.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -109,8 +109,10 @@ class RowDistillation:
         self._threads, self._field_weight, self._shared = n_threads, field_weight, shared_gains
         self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
         if shared_gains:
-            for field in blocks.fields:
-                _share_gain(self.gains[field.start : field.stop])
+            for field in blocks.fields:  # the quadratic mean of those that are not 0
+                gains = self.gains[field.start : field.stop]
+                if gains.any():
+                    gains[gains > 0] = np.sqrt(np.mean(np.square(gains[gains > 0], dtype=np.float64)))
         self._blocks: list[_BlockRows] = []
         spans = iter(enumerate(blocks.fields))
         for block in blocks.blocks.values():
@@ -123,47 +125,41 @@ class RowDistillation:
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
-
-        def update(rows: _BlockRows, field: _Field, error: Matrix, hessian: Matrix) -> int:
-            codes, gains = self.codes[field.features], self.gains[field.features]
-            flips = anchor_field(
-                codes, gains, error, hessian, rows.weights, *field.columns, passes, self._shared, self._threads
-            )
-            if self._shared:
-                vectors = self._code_vectors(field.table, field.features)
-                slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, vectors @ hessian))
-                along, curve = (float(rows.weights @ slope) for slope in slopes)
-                if curve > 0:
-                    gains *= np.float32(max(1 + along / curve, 0))
-            return flips
-
-        return self._each_field(update)
+        flips, how = 0, (passes, self._shared, self._threads)
+        with single_blas_thread():
+            for rows, field, error, hessian in self._fields_in_turn():
+                codes, gains = self.codes[field.features], self.gains[field.features]
+                flips += anchor_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
+                if self._shared:
+                    vectors = self._code_vectors(field.table, field.features)
+                    slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, vectors @ hessian))
+                    along, curve = (float(rows.weights @ slope) for slope in slopes)
+                    if curve > 0:
+                        gains *= np.float32(max(1 + along / curve, 0))
+        return flips
 
     def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
         """Give every feature its best code for the trainer's loss + strength · N · Ω, the gains being what they are."""
-
-        def update(_: _BlockRows, field: _Field, *distance: Matrix) -> int:
-            how = strength, passes, self._threads
-            return int(trainer.sweep_anchored(field.number, self.codes, self.gains, *distance, *how))
-
-        return self._each_field(update)
-
-    def _each_field(self, update: Callable[[_BlockRows, _Field, Matrix, Matrix], int]) -> int:
-        """Call update(rows, field, error, hessian) for one field after another; return the sum of the flips."""
-        flips, μ = 0, self._field_weight
+        flips, how = 0, (strength, passes, self._threads)
         with single_blas_thread():
-            for rows in self._blocks:
-                others = zip(*(other.moments for other in self._blocks if other is not rows), strict=True)
-                per_row, per_field = (_Moments.total(list(parts)) for parts in others)
-                hessian = np.asarray((1 - μ) * per_row.code_gram + μ * per_field.code_gram, np.float32)
-                target = rows.teacher_vectors @ per_row.cross.T
-                for field in rows.fields:
-                    error = (1 - μ) * (target - rows.code_vectors @ per_row.code_gram)
-                    error += μ * (field.teacher_vectors @ per_field.cross.T - field.code_vectors @ per_field.code_gram)
-                    flips += update(rows, field, np.asarray(error, np.float32), hessian)
-                    field.code_vectors = self._code_vectors(field.table, field.features)
-                rows.__dict__.pop("moments", None)
+            for _, field, error, hessian in self._fields_in_turn():
+                flips += int(trainer.sweep_anchored(field.number, self.codes, self.gains, error, hessian, *how))
         return flips
+
+    def _fields_in_turn(self) -> Iterator[tuple[_BlockRows, _Field, Matrix, Matrix]]:
+        """Yield a block's rows, a field of it, Ω's error and hessian there; go on from the codes it has then."""
+        μ = self._field_weight
+        for rows in self._blocks:
+            others = zip(*(other.moments for other in self._blocks if other is not rows), strict=True)
+            per_row, per_field = (_Moments.total(list(parts)) for parts in others)
+            hessian = np.asarray((1 - μ) * per_row.code_gram + μ * per_field.code_gram, np.float32)
+            target = rows.teacher_vectors @ per_row.cross.T
+            for field in rows.fields:
+                error = (1 - μ) * (target - rows.code_vectors @ per_row.code_gram)
+                error += μ * (field.teacher_vectors @ per_field.cross.T - field.code_vectors @ per_field.code_gram)
+                yield rows, field, np.asarray(error, np.float32), hessian
+                field.code_vectors = self._code_vectors(field.table, field.features)
+            rows.__dict__.pop("moments", None)
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
         """Return by how much each field's gains are to be scaled to predict these residuals best.
@@ -270,22 +266,13 @@ def _initial_codes(
     return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
 
 
-def _share_gain(gains: npt.NDArray[np.float32]) -> None:
-    """Give all gains that are not 0 their quadratic mean."""
-    some = gains > 0
-    if some.any():
-        gains[some] = np.sqrt(np.mean(np.square(gains[some], dtype=np.float64)))
-
-
 def mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
     """Return the mean of x² of every feature over the interactions."""
-    return np.concatenate(
-        [
-            _shares(block) if table.identity else np.asarray(table.to_csr().power(2).T @ _shares(block))
-            for block in blocks.blocks.values()
-            for table in block.tables.values()
-        ]
-    )
+    parts: list[Any] = []
+    for block in blocks.blocks.values():
+        tables, shares = block.tables.values(), _shares(block)
+        parts += [shares if table.identity else table.to_csr().power(2).T @ shares for table in tables]
+    return np.concatenate(parts)
 
 
 def _shares(block: Block) -> npt.NDArray[np.float64]:
