@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm.parameters import Parameters, TowerRows, towers
 from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
-from bitfm.retrieval._row_code_segment import RowCodeSegment
+from bitfm.retrieval._row_codes import RowCodeSegment
 from bitfm.retrieval._segment import Items, Mask, Ranked, Segment, best_of, count, excluded_of, positions_of
 from bitfm.retrieval._vector_segment import VectorSegment
 from bitfm.validation import check_bits, check_choice, check_integer, thread_count
