@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfm import persist
 from bitfm.data import Vocabulary
 from bitfm.errors import ModelFileError
 
@@ -30,6 +30,12 @@ def plain(first, *later):
             if text is not None:
                 numbers.setdefault(text, len(numbers))
     return numbers
+
+
+def strings_of(tensors):
+    """Read a list of strings as docs/model-file.md describes it."""
+    raw = tensors["bytes"].tobytes()
+    return [raw[begin:end].decode() for begin, end in pairwise(tensors["offsets"].tolist())]
 
 
 def reopened(vocabulary):
@@ -58,7 +64,7 @@ def test_it_is_a_dict(first, second, third, asked, through_a_file):
 def test_a_file_keeps_it(first, second):
     vocabulary = Vocabulary.of(series(first)).extended(series(second))
     tensors = vocabulary.tensors()
-    assert persist.unpack_strings(tensors["bytes"], tensors["offsets"]) == list(plain(first, second))
+    assert strings_of(tensors) == list(plain(first, second))
     again = reopened(vocabulary).tensors()
     assert tensors.keys() == again.keys()
     for name, tensor in tensors.items():
@@ -100,7 +106,7 @@ def test_more_strings_than_are_packed_at_once(monkeypatch):
     monkeypatch.setattr("bitfm.data.vocabulary._AT_ONCE", 7)
     words = [f"wörd {i:03}" for i in range(50)]
     vocabulary = Vocabulary.of(series(words))
-    assert persist.unpack_strings(vocabulary.tensors()["bytes"], vocabulary.tensors()["offsets"]) == words
+    assert strings_of(vocabulary.tensors()) == words
     assert reopened(vocabulary).take(np.arange(50)).to_list() == words
 
 

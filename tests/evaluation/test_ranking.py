@@ -148,7 +148,7 @@ def test_what_cannot_be_measured_is_refused():
     for found in ([0, 1], [[0, 1], [1, 0]], [[0.0, 1.0]]):
         with pytest.raises(ValueError, match="found: expected whole numbers, a row for each of the 1 users"):
             rank_metrics(found, relevant, 1)
-    with pytest.raises(ValueError, match="first 10 are asked for, but only 2 a user were found"):
+    with pytest.raises(ValueError, match="first 10 are asked for, but only 2 per user were found"):
         rank_metrics([[0, 1]], relevant)
     for wrong in (3, -2):
         with pytest.raises(ValueError, match="items must be from 0 to 2, the columns of relevant, or -1"):

@@ -57,7 +57,7 @@ def said(X, V):
 def test_what_all_draws_say_is_kept(kind, cross):
     X = random_blocks(kind, n=60)
     fm, V = drawn(X, rank=3, n=20)
-    factors = _factors_of(fm, X, cross=cross, seed=0)
+    factors = _factors_of(fm, X, across=cross, seed=0)
     assert factors.shape == (X.n_features, 12)
     assert factors.dtype == np.float32
     np.testing.assert_allclose(said(X, factors), said(X, V), atol=1e-3)
@@ -67,12 +67,12 @@ def test_what_draws_disagree_on_is_mostly_dropped(monkeypatch):
     X = random_blocks("bare", n=60)
     fm, V = drawn(X, rank=3, n=64, noise=0.5)
     everything = side_by_side(fm.samples_) / 8
-    kept = _factors_of(fm, X, cross=True, seed=0)
+    kept = _factors_of(fm, X, across=True, seed=0)
     assert kept.shape[1] == 12
     assert np.mean((said(X, kept) - said(X, everything)) ** 2) < 0.02 * np.var(said(X, everything))
     assert np.mean((said(X, kept) - said(X, V)) ** 2) < 1.05 * np.mean((said(X, everything) - said(X, V)) ** 2)
     monkeypatch.setattr(teachers, "_EXAMPLES", 8)  # fewer examples than numbers a feature
-    few = _factors_of(fm, X, cross=True, seed=0)
+    few = _factors_of(fm, X, across=True, seed=0)
     assert few.shape[1] == 8
     assert np.corrcoef(said(X, few), said(X, everything))[0, 1] > 0.8
 
@@ -80,10 +80,10 @@ def test_what_draws_disagree_on_is_mostly_dropped(monkeypatch):
 def test_few_draws_and_point_estimates_are_taken_as_they_are():
     X = random_blocks("bare", n=60)
     fm, _ = drawn(X, rank=3, n=4)
-    np.testing.assert_array_equal(_factors_of(fm, X, cross=True, seed=0), side_by_side(fm.samples_) / np.float32(2))
+    np.testing.assert_array_equal(_factors_of(fm, X, across=True, seed=0), side_by_side(fm.samples_) / np.float32(2))
     als = clone(fm)
     als.factors_ = np.arange(3.0 * X.n_features).reshape(-1, 3)
-    np.testing.assert_array_equal(_factors_of(als, X, cross=True, seed=0), als.factors_)
+    np.testing.assert_array_equal(_factors_of(als, X, across=True, seed=0), als.factors_)
 
 
 @pytest.mark.parametrize("cross", [True, False])
@@ -93,7 +93,7 @@ def test_draws_that_say_nothing_and_draws_that_are_no_numbers_pass(cross):
     for value, told in ((0.0, 0.0), (np.inf, np.nan)):
         factors = np.full((X.n_features, 20, 3), value, np.float32)
         fm.samples_ = Samples(fm.samples_.biases, fm.samples_.weights, factors.transpose(1, 0, 2), np.ones(20))
-        got = _factors_of(fm, X, cross=cross, seed=0)
+        got = _factors_of(fm, X, across=cross, seed=0)
         assert np.isfinite(got).all() == np.isfinite(told)
 
 
@@ -102,9 +102,9 @@ def test_two_teachers_are_the_mean_of_both(cross):
     X, rng = random_blocks("shared", n=200), np.random.default_rng(0)
     y = 100 + 30 * rng.normal(size=200)
     gibbs = FM(3, solver="gibbs", n_iter=5, n_samples=4, pairs="across" if cross else "all").fit(X, y)
-    one = teacher_parameters(gibbs, X, y, cross=cross, seed=0)
+    one = teacher_parameters(gibbs, X, y, across=cross, seed=0)
     seen = []
-    two = teacher_by_descent(X, y, cross=cross, seed=0, n_threads=1, callback=lambda step: seen.append(step.number))
+    two = teacher_by_descent(X, y, across=cross, seed=0, n_threads=1, callback=lambda step: seen.append(step.number))
     assert seen == list(range(1, 16))
     both = one.averaged_with(two)
     for teaching, expected in ((one, gibbs.predict(X)), (both, None)):
@@ -119,13 +119,13 @@ def test_descent_does_not_depend_on_the_units_of_the_targets():
     X, rng = random_blocks("shared", n=200), np.random.default_rng(0)
     y = rng.normal(size=200)
     plain, scaled = (
-        teacher_by_descent(X, target, cross=True, seed=0, n_threads=1, callback=lambda step: None)
+        teacher_by_descent(X, target, across=True, seed=0, n_threads=1, callback=lambda step: None)
         for target in (y, 1000 * y + 5)
     )
     np.testing.assert_allclose(scaled.bias, 1000 * plain.bias + 5, rtol=1e-4)
     np.testing.assert_allclose(scaled.weights, 1000 * plain.weights, atol=0.1)
     np.testing.assert_allclose(scaled.factors, np.sqrt(1000) * plain.factors, atol=1e-3)
-    constant = teacher_by_descent(X, np.full(200, 7.0), cross=True, seed=0, n_threads=1, callback=lambda step: None)
+    constant = teacher_by_descent(X, np.full(200, 7.0), across=True, seed=0, n_threads=1, callback=lambda step: None)
     assert constant.bias == pytest.approx(7, abs=1e-3)
     assert np.abs(constant.factors).max() < 0.1
 

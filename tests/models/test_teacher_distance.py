@@ -60,7 +60,7 @@ def place(distillation, codes, gains):
     for side in distillation._blocks:
         for field in side.fields:
             field.code_vectors = distillation._code_vectors(field.table, field.features)
-        side.invalidate()
+        side.__dict__.pop("moments", None)
 
 
 def never_rises(values, tolerance=1e-5):

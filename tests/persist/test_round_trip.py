@@ -117,7 +117,7 @@ def test_tensors_cannot_be_made_writeable(path):
         ({}, {"version": "2"}, ValueError, "reserved"),
         ({}, {"bits": 64}, TypeError, "convert both to strings"),
         ({}, {"bits": "\udfff"}, TypeError, "convert both to strings"),
-        ({}, {"long": "x" * (1 << 24)}, ValueError, "pack_strings"),
+        ({}, {"long": "x" * (1 << 24)}, ValueError, "store long texts as tensors"),
     ],
 )
 def test_what_cannot_be_stored_is_refused_before_anything_is_written(path, tensors, metadata, error, message):

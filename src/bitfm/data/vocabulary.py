@@ -179,7 +179,11 @@ class Vocabulary:
         return Vocabulary(self._ordered, self._added.followed_by(PackedStrings.of(unknown)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a model file: `bitfm.persist.pack_strings`, and how many of the first are sorted."""
+        """Return the arrays that a model file keeps.
+
+        ``bytes`` and ``offsets`` are a list of strings as the model file has it; ``sorted`` is how many of the first
+        strings are sorted.
+        """
         packed = self._ordered.followed_by(self._added)
         return {"bytes": packed.data, "offsets": packed.offsets, "sorted": np.array(len(self._ordered), np.int64)}
 

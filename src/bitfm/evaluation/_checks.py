@@ -13,18 +13,6 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.splits import distinct_indices
 from bitfm.validation import check_integer
 
-__all__ = [
-    "ItemLists",
-    "Ks",
-    "as_rows",
-    "check_ks",
-    "check_numbers",
-    "check_seed",
-    "items_of",
-    "relevant_items",
-    "user_names",
-]
-
 Ks = int | Iterable[int]
 
 
@@ -36,7 +24,7 @@ class ItemLists(NamedTuple):
 
 
 def check_ks(k: Ks) -> tuple[tuple[int, ...], bool]:
-    """Return the ks that are asked for, and whether they are several, each with a column of its own."""
+    """Return the ks, and whether they are several, each with a column of its own."""
     if not isinstance(k, Iterable):
         return (check_integer("k", k, 1, 2**31 - 1),), False
     ks = tuple(check_integer("k", one, 1, 2**31 - 1) for one in k)
@@ -52,24 +40,26 @@ def check_seed(seed: int) -> int:
 
 def check_numbers(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return finite numbers, one-dimensional."""
-    array = _one_dimension(caller, name, np.asarray(values, np.float64))
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{caller}: {name} must be one-dimensional, got shape {array.shape}.")
     if not np.isfinite(array).all():
         raise ValueError(f"{caller}: {name} must be finite, but some are NaN or infinite.")
     return array
 
 
-def as_rows(name: str, given: Any, n_users: int | None = None) -> sp.csr_matrix:
+def as_rows(name: str, values: Any, n_users: int | None = None) -> sp.csr_matrix:
     """Return a sparse matrix of users × items with sorted columns."""
-    if not sp.issparse(given):
-        raise TypeError(f"{name}: expected a sparse matrix of users × items, got {type(given).__name__}.")
-    matrix = FeatureTable.of(name, given).to_csr()
+    if not sp.issparse(values):
+        raise TypeError(f"{name}: expected a sparse matrix of users × items, got {type(values).__name__}.")
+    matrix = FeatureTable.of(name, values).to_csr()
     if n_users is not None and matrix.shape[0] != n_users:
         raise ValueError(f"{name}: expected a row for each of {n_users} users, got a matrix of shape {matrix.shape}.")
     return matrix
 
 
 def user_names(caller: str, users: npt.ArrayLike | None, n_users: int) -> npt.NDArray[Any]:
-    """Return the name of each row: those given, all different, or the numbers of the rows."""
+    """Return the users' names, all different, or the numbers of the rows without any."""
     if users is None:
         return np.arange(n_users)
     distinct, places = distinct_indices(caller, "users", users)
@@ -88,16 +78,10 @@ def items_of(matrix: sp.csr_matrix) -> ItemLists:
 def relevant_items(relevant: sp.csr_matrix, exclude: sp.csr_matrix | None = None) -> ItemLists:
     """Return each user's relevant items, without those of value 0 and those that are excluded."""
     shape = relevant.shape if exclude is None else (relevant.shape[0], max(relevant.shape[1], exclude.shape[1]))
-    wanted = sp.csr_matrix((relevant.data != 0, relevant.indices, relevant.indptr), shape)
+    items = sp.csr_matrix((relevant.data != 0, relevant.indices, relevant.indptr), shape)
     if exclude is not None:
-        wanted = wanted > sp.csr_matrix((np.ones(exclude.nnz, bool), exclude.indices, exclude.indptr), shape)
-    wanted = sp.csr_matrix(wanted, copy=True)
-    wanted.eliminate_zeros()
-    wanted.sort_indices()
-    return items_of(wanted)
-
-
-def _one_dimension(caller: str, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if array.ndim != 1:
-        raise ValueError(f"{caller}: {name} must be one-dimensional, got shape {array.shape}.")
-    return array
+        items = items > sp.csr_matrix((np.ones(exclude.nnz, bool), exclude.indices, exclude.indptr), shape)
+    items = sp.csr_matrix(items, copy=True)
+    items.eliminate_zeros()
+    items.sort_indices()
+    return items_of(items)

@@ -50,18 +50,16 @@ def auc(
     >>> import scipy.sparse as sp
     >>> scores = np.array([[0.9, 0.5, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4]])
     >>> relevant = sp.csr_matrix([[0, 1, 0, 0], [1, 0, 0, 1]])
-    >>> auc(scores, relevant).values
-    array([0.5, 0.5])
     >>> auc(scores, relevant, exclude=sp.csr_matrix([[1, 0, 0, 0], [1, 0, 0, 0]])).values
     array([0.75, 1.  ])
     >>> auc(lambda rows: scores[rows], relevant)
     PerUser(2 users, mean 0.5)
     """
-    wanted = as_rows("relevant", relevant)
-    n_users, n_items = wanted.shape
-    left_out = None if exclude is None else as_rows("exclude", exclude, n_users)
-    if left_out is not None and left_out.shape[1] > n_items:
-        raise ValueError(f"exclude: expected at most {n_items} items, as relevant has, got {left_out.shape[1]}.")
+    relevant = as_rows("relevant", relevant)
+    n_users, n_items = relevant.shape
+    exclude = None if exclude is None else as_rows("exclude", exclude, n_users)
+    if exclude is not None and exclude.shape[1] > n_items:
+        raise ValueError(f"exclude: expected at most {n_items} items, as relevant has, got {exclude.shape[1]}.")
     names = user_names("auc", users, n_users)
     rows_of: ScoreRows = scores if callable(scores) else np.asarray(scores).__getitem__
     if not callable(scores) and np.shape(scores) != (n_users, n_items):
@@ -71,15 +69,14 @@ def auc(
     for begin in range(0, n_users, step):
         rows = slice(begin, min(begin + step, n_users))
         some = _score_rows(rows_of(rows), (rows.stop - rows.start, n_items))
-        start, items = relevant_items(wanted[rows])
-        no_start, no_items = (None, None) if left_out is None else items_of(left_out[rows])
-        values[rows] = _core.auc(some, start, items, no_start, no_items, thread_count(-1))
+        excluded: tuple[Any, Any] = (None, None) if exclude is None else items_of(exclude[rows])
+        values[rows] = _core.auc(some, *relevant_items(relevant[rows]), *excluded, thread_count(-1))
     counted = ~np.isnan(values)
     return PerUser(names[counted], values[counted])
 
 
-def _score_rows(given: npt.ArrayLike, shape: tuple[int, int]) -> npt.NDArray[Any]:
-    some = np.asarray(given)
+def _score_rows(scores: npt.ArrayLike, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    some = np.asarray(scores)
     if some.shape != shape or some.dtype.kind not in "biuf":
         raise ValueError(f"auc: expected {shape[0]} × {shape[1]} scores, got {some.dtype} of shape {some.shape}.")
     some = np.ascontiguousarray(some, np.float32 if some.dtype == np.float32 else np.float64)

@@ -16,7 +16,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found out; arrays with one number for each k where several were asked for.
+    """What `compare` returns; arrays with one number for each k where there are several.
 
     Attributes
     ----------
@@ -28,13 +28,6 @@ class Comparison:
         The interval of the difference, by the bootstrap.
     p_value : float
         How often chance alone makes a difference as large, up or down.
-
-    Examples
-    --------
-    >>> from bitfm.evaluation import PerUser, compare
-    >>> users = np.arange(6)
-    >>> compare(PerUser(users, np.full(6, 0.75)), PerUser(users, np.full(6, 0.5)))
-    Comparison(n_users=6, difference=0.25, low=0.25, high=0.25, p_value=0.0328...)
     """
 
     n_users: int
@@ -47,9 +40,9 @@ class Comparison:
 def compare(a: PerUser, b: PerUser, *, level: float = 0.95, n: int = 10_000, seed: int = 0) -> Comparison:
     """Compare two models user by user.
 
-    If the models were equally good, it would be chance which of them a user's better value is from. So the signs of
-    the users' differences are flipped at random, again and again: the p-value is the share of flips whose sum is as
-    far from 0 as the true one, the true one counted among them. Nothing is assumed about how the differences spread.
+    The signs of the users' differences are flipped at random, as chance would if the models were equally good: the
+    p-value is the share of flips whose sum is as far from 0 as the true one, the true one counted among them. Nothing
+    is assumed about how the differences spread.
 
     Parameters
     ----------
@@ -64,14 +57,10 @@ def compare(a: PerUser, b: PerUser, *, level: float = 0.95, n: int = 10_000, see
 
     Examples
     --------
-    >>> from bitfm.evaluation import ndcg_per_user
-    >>> rng = np.random.default_rng(0)
-    >>> users, truth = np.repeat(np.arange(100), 10), rng.integers(1, 6, 1000)
-    >>> good = ndcg_per_user(users, truth, truth + rng.normal(size=1000))
-    >>> bad = ndcg_per_user(users, truth, truth + 2 * rng.normal(size=1000))
-    >>> found = compare(good, bad)
-    >>> found.low > 0, found.p_value < 0.001
-    (True, True)
+    >>> from bitfm.evaluation import PerUser, compare
+    >>> users = np.arange(6)
+    >>> compare(PerUser(users, np.full(6, 0.75)), PerUser(users, np.full(6, 0.5)))
+    Comparison(n_users=6, difference=0.25, low=0.25, high=0.25, p_value=0.0328...)
     """
     check_level(level)
     n, seed = check_integer("n", n, 1, 2**31 - 1), check_seed(seed)

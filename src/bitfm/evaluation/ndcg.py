@@ -16,7 +16,7 @@ from bitfm.validation import thread_count
 
 __all__ = ["ndcg", "ndcg_per_user"]
 
-_RATINGS_A_THREAD = 20_000  # below, starting a thread costs more than it saves
+_RATINGS_PER_THREAD = 20_000  # below, starting a thread costs more than it saves
 
 
 @overload
@@ -28,9 +28,9 @@ def ndcg(
 def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: Ks = 10) -> Mean:
     """Return the mean over users of NDCG@k with gain 2^relevance − 1 and discount log2(rank + 1).
 
-    Ties are averaged: items with equal scores share the gain of the ranks they take, as scikit-learn's
-    ``ndcg_score`` does. Users whose ideal gain is not above 0, at
-    every k, are left out.
+    Ties are averaged: items with equal scores share the gain of the ranks they take, as scikit-learn's ``ndcg_score``
+    does. Users whose ideal gain is not above 0, at every k, are left out. `ndcg_per_user` returns the same before the
+    mean is taken, for intervals and comparisons.
 
     Parameters
     ----------
@@ -44,14 +44,8 @@ def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, 
     float, or array with one for each k
         NaN if no user is left.
 
-    See Also
-    --------
-    ndcg_per_user : the same before the mean is taken, for intervals and comparisons.
-
     Examples
     --------
-    >>> ndcg([0, 0, 0, 1, 1], [5, 1, 3, 2, 4], [0.9, 0.1, 0.5, 0.2, 0.8], k=2)
-    1.0
     >>> round(ndcg([0, 0], [1, 0], [0.5, 0.5], k=1), 2)  # a tie: right half of the time
     0.5
     >>> ndcg([0, 0, 0], [1, 2, 3], [0.2, 0.3, 0.1], k=[1, 2, 3]).round(2)
@@ -61,19 +55,7 @@ def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, 
 
 
 def ndcg_per_user(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, k: Ks = 10) -> PerUser:
-    """Return every user's NDCG@k, as `ndcg` defines it.
-
-    Parameters
-    ----------
-    users : array, the user of each rating (numbers or strings)
-    relevance : array, the true rating, at most 1000
-    scores : array, the predicted score
-    k : int or several of them, such as ``range(1, 11)``, default 10
-
-    Returns
-    -------
-    PerUser
-        Of the users whose ideal gain is above 0.
+    """Return every user's NDCG@k, of those whose ideal gain is above 0; parameters and definition are `ndcg`'s.
 
     Examples
     --------
@@ -95,7 +77,7 @@ def _ndcg(caller: str, users: npt.ArrayLike, relevance: npt.ArrayLike, scores: n
         raise ValueError(f"{caller}: {counts[0]} users, {counts[1]} ratings and {counts[2]} scores; give one each.")
     if np.isnan(score).any() or not (np.isfinite(rating) & (rating <= 1000)).all():
         raise ValueError(f"{caller}: ratings must be finite and at most 1000, and scores must not be NaN.")
-    threads = min(thread_count(-1), 1 + len(user) // _RATINGS_A_THREAD)
+    threads = min(thread_count(-1), 1 + len(user) // _RATINGS_PER_THREAD)
     arrays = np.ascontiguousarray(rating), np.ascontiguousarray(score)
     values = _core.ndcg(user, *arrays, len(distinct), np.array(ks, np.int64), threads).reshape(-1, len(ks))
     counted = ~np.isnan(values[:, 0])

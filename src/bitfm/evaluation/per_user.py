@@ -26,9 +26,9 @@ class PerUser:
     users : array
         The users that count, each once.
     values : array of float64, users or users × ks
-        The metric of each; a column for each k where several were asked for.
+        The metric of each; one column per k where there are several.
     ks : tuple of int
-        The ks that were asked for; empty where the metric has none.
+        Empty where the metric has none.
 
     Examples
     --------
@@ -69,8 +69,8 @@ class PerUser:
     def interval(self, level: float = 0.95, n: int = 1000, seed: int = 0) -> tuple[Mean, Mean]:
         """Return where the mean lies for that share of draws of other users, by the percentile bootstrap.
 
-        It answers how much the mean depends on who happens to be among the users. It says nothing of what another
-        split or another seed of the model would change.
+        It answers how much the mean depends on who happens to be among the users, not what another split or another
+        seed of the model would change.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RankMetrics", "rank_catalogue", "rank_metrics"]
 
-_FOUND_A_THREAD = 50_000  # below, starting a thread costs more than it saves
+_ITEMS_PER_THREAD = 50_000  # below, starting a thread costs more than it saves
 _QUERIES_AT_ONCE = 16_384
 
 
@@ -65,7 +65,7 @@ class RankMetrics:
 
 
 def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.ArrayLike | None = None) -> RankMetrics:
-    """Return how many of the items that were found are relevant, and how far up they stand.
+    """Return how many of the items that were found are relevant, and how far up they stand; see `rank_catalogue`.
 
     Parameters
     ----------
@@ -98,24 +98,18 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
            [0. , 0. , 0. ]])
     """
     ks, several = check_ks(k)
-    wanted = as_rows("relevant", relevant)
-    rows = _found_rows(found, wanted.shape, max(ks))
+    relevant = as_rows("relevant", relevant)
+    rows = _found_rows(found, relevant.shape, max(ks))
     names = user_names("rank_metrics", users, len(rows))
-    return _metrics(rows, relevant_items(wanted), wanted.shape[1], ks, several, names)
+    return _metrics(rows, relevant_items(relevant), relevant.shape[1], ks, several, names)
 
 
 def rank_catalogue(
-    index: Index,
-    users: Any,
-    relevant: Any,
-    exclude: Any = None,
-    k: Ks = 10,
-    *,
-    n_jobs: int | None = -1,
+    index: Index, users: Any, relevant: Any, exclude: Any = None, k: Ks = 10, *, n_jobs: int | None = -1
 ) -> RankMetrics:
     """Search a catalogue for every user, and return how good the items are that come first.
 
-    Only the first items are kept, so there is no need of memory for the scores of all users and items.
+    Only the first items are kept, so there is no need of memory for the scores of all users and items, as for `auc`.
 
     Parameters
     ----------
@@ -139,59 +133,44 @@ def rank_catalogue(
     RankMetrics
         Of the users with at least one relevant item.
 
-    See Also
-    --------
-    auc : looks at all items, and needs their scores.
-
     Examples
     --------
     >>> import scipy.sparse as sp
     >>> from bitfm import Block, Blocks, DistilledFM
-    >>> from bitfm.datasets import make_bookshop
-    >>> from bitfm.evaluation import split_per_user
-    >>> shop = make_bookshop(300, 200, 9000)
-    >>> readers, books, y = shop.reader_rows, shop.book_rows, np.array(shop.ratings["rating"])
-    >>> X = Blocks(user=Block(readers, {"id": sp.identity(300)}), item=Block(books, {"id": sp.identity(200)}))
-    >>> train = split_per_user(readers)
-    >>> model = DistilledFM(bits=32).fit(X[train], y[train])
-    >>> known = sp.csr_matrix((y[train], (readers[train], books[train])), shape=(300, 200))
-    >>> liked = sp.csr_matrix((y[~train] >= 4, (readers[~train], books[~train])), shape=(300, 200))
-    >>> metrics = rank_catalogue(model.index(), range(300), liked, exclude=known)
-    >>> bool(metrics.recall.mean() > 0.15)  # items at random: about 0.06
-    True
+    >>> readers, books, ratings = [0, 0, 1, 1], [0, 1, 1, 2], [5, 4, 3, 5]
+    >>> X = Blocks(user=Block(readers, {"id": sp.identity(2)}), item=Block(books, {"id": sp.identity(3)}))
+    >>> model = DistilledFM(bits=32).fit(X, ratings)
+    >>> known = sp.csr_matrix((ratings, (readers, books)), shape=(2, 3))
+    >>> rank_catalogue(model.index(), [0, 1], relevant=sp.csr_matrix([[0, 0, 1], [1, 0, 0]]), exclude=known, k=1).hit
+    PerUser(2 users, k=1, mean 1.0)
     """
     ks, several = check_ks(k)
-    wanted = as_rows("relevant", relevant)
-    left_out = None if exclude is None else as_rows("exclude", exclude, wanted.shape[0])
+    relevant = as_rows("relevant", relevant)
+    exclude = None if exclude is None else as_rows("exclude", exclude, relevant.shape[0])
     if not isinstance(users, Block | Blocks):
         users = np.asarray(users)
-    if len(users) != wanted.shape[0]:
-        raise ValueError(f"rank_catalogue: {len(users)} users and {wanted.shape[0]} rows of relevant; give one each.")
+    if len(users) != relevant.shape[0]:
+        raise ValueError(f"rank_catalogue: {len(users)} users and {relevant.shape[0]} rows of relevant; give one each.")
     names = user_names("rank_catalogue", None if isinstance(users, Block | Blocks) else users, len(users))
-    found = np.full((len(users), max(ks)), -1, np.int64)
+    best = np.full((len(users), max(ks)), -1, np.int64)
     for begin in range(0, len(users), _QUERIES_AT_ONCE):
         rows = slice(begin, min(begin + _QUERIES_AT_ONCE, len(users)))
         some = users.take(rows) if isinstance(users, Block) else users[rows]
-        denied = None if left_out is None else left_out[rows]
-        positions, _ = index.search(some, max(ks), exclude=denied, n_jobs=n_jobs)
-        found[rows, : positions.shape[1]] = positions
-    if found.max(initial=-1) >= wanted.shape[1]:
+        excluded = None if exclude is None else exclude[rows]
+        positions, _ = index.search(some, max(ks), exclude=excluded, n_jobs=n_jobs)
+        best[rows, : positions.shape[1]] = positions
+    if best.max(initial=-1) >= relevant.shape[1]:
         raise ValueError(
-            f"relevant: expected a column for each position of the index, got {wanted.shape[1]} columns, "
-            f"but position {found.max()} was found."
+            f"relevant: expected a column for each position of the index, got {relevant.shape[1]} columns, "
+            f"but position {best.max()} was found."
         )
-    return _metrics(found, relevant_items(wanted, left_out), wanted.shape[1], ks, several, names)
+    return _metrics(best, relevant_items(relevant, exclude), relevant.shape[1], ks, several, names)
 
 
 def _metrics(
-    found: npt.NDArray[np.int64],
-    relevant: ItemLists,
-    n_items: int,
-    ks: tuple[int, ...],
-    several: bool,
-    names: npt.NDArray[Any],
+    found: npt.NDArray[np.int64], relevant: ItemLists, n_items: int, ks: tuple[int, ...], several: bool, names: Any
 ) -> RankMetrics:
-    threads = min(thread_count(-1), 1 + found.size // _FOUND_A_THREAD)
+    threads = min(thread_count(-1), 1 + found.size // _ITEMS_PER_THREAD)
     values = _core.rank_metrics(found, *relevant, n_items, np.array(ks, np.int64), threads)
     counted = np.diff(relevant.start) > 0
     tables = values.reshape(-1, len(found), len(ks))[:, counted]
@@ -206,7 +185,9 @@ def _found_rows(found: npt.ArrayLike, shape: tuple[int, int], most: int) -> npt.
             f"got {array.dtype} of shape {array.shape}."
         )
     if array.shape[1] < most:
-        raise ValueError(f"k: the first {most} are asked for, but only {array.shape[1]} a user were found; find more.")
+        raise ValueError(
+            f"k: the first {most} are asked for, but only {array.shape[1]} per user were found; find more."
+        )
     if array.size and (array.min() < -1 or array.max() >= shape[1]):
         raise ValueError(
             f"found: items must be from 0 to {shape[1] - 1}, the columns of relevant, or -1 for none, "

@@ -47,13 +47,7 @@ def mae(targets: npt.ArrayLike, predictions: npt.ArrayLike) -> float:
 def rmse_per_user(users: npt.ArrayLike, targets: npt.ArrayLike, predictions: npt.ArrayLike) -> PerUser:
     """Return the root of the mean squared error of every user's ratings.
 
-    Its mean is not `rmse`: here a user counts once, there a rating does.
-
-    Parameters
-    ----------
-    users : array, the user of each rating (numbers or strings)
-    targets : array, the true ratings
-    predictions : array, one for each
+    Its mean is not `rmse`: here a user counts once, there a rating does. `users` are numbers or strings.
 
     Examples
     --------
@@ -67,13 +61,7 @@ def rmse_per_user(users: npt.ArrayLike, targets: npt.ArrayLike, predictions: npt
 def mae_per_user(users: npt.ArrayLike, targets: npt.ArrayLike, predictions: npt.ArrayLike) -> PerUser:
     """Return the mean absolute error of every user's ratings.
 
-    Its mean is not `mae`: here a user counts once, there a rating does.
-
-    Parameters
-    ----------
-    users : array, the user of each rating (numbers or strings)
-    targets : array, the true ratings
-    predictions : array, one for each
+    Its mean is not `mae`: here a user counts once, there a rating does. `users` are numbers or strings.
 
     Examples
     --------

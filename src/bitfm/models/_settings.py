@@ -24,26 +24,23 @@ def plain_settings(model: Any) -> dict[str, Any]:
     kind: type = type(model)
     hints, settings = _hints(kind), {}
     for name, value in model.get_params(deep=False).items():
-        kept = None if name in model.unsaved else value
-        if name == "random_state" and not isinstance(kept, int | np.integer | None):
-            kept = None  # the state of a generator is not part of the model
-        settings[name] = _to_json(name, plain(name, kept, hints[name]))
+        if name in model.unsaved or (name == "random_state" and not isinstance(value, int | np.integer)):
+            value = None  # the state of a generator is not part of the model
+        settings[name] = _to_json(name, plain(name, value, hints[name]))
     return settings
 
 
 def settings_of(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a file as an estimator takes them, each of its declared type."""
-    hints = _hints(kind)
-    unknown = sorted(set(settings) - set(hints))
-    if unknown:
+    hints, converted = _hints(kind), {}
+    if unknown := sorted(set(settings) - set(hints)):
         raise ModelFileError(f"has settings that {kind.__name__} does not know: {short(unknown)}")
-    found = {}
     for name, value in settings.items():
         try:
-            found[name] = msgspec.convert(_from_json(value), hints[name])
+            converted[name] = msgspec.convert(_from_json(value), hints[name])
         except (msgspec.ValidationError, TypeError):
             raise ModelFileError(f"has {name} = {short(value)}, which is of the wrong type") from None
-    return found
+    return converted
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -22,15 +23,16 @@ from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import ModelFileError
 from bitfm.models._settings import plain_settings, settings_of
-from bitfm.models.progress import Iteration
+from bitfm.models.progress import Callback, Iteration, Progress
 from bitfm.parameters import KINDS, FactorParameters, ModelRecord, Parameters, pack_model
 from bitfm.persist import Tensors
 from bitfm.validation import check_real, thread_count
 
-__all__ = ["FeatureModel", "Floats", "check_finite", "check_same_features", "counted", "per_field", "register_kind"]
+__all__ = ["FeatureModel", "Floats", "check_finite", "check_same_features", "counted", "register_kind"]
 
 Floats = npt.NDArray[Any]
 Kind = TypeVar("Kind", bound="type[FeatureModel]")
+_MATRIX: Any = {"accept_sparse": ["csr", "csc", "coo"], "accept_large_sparse": True, "dtype": [np.float64, np.float32]}
 _parameters: WeakKeyDictionary[FeatureModel, Parameters] = WeakKeyDictionary()  # predicting leaves a model as it was
 
 
@@ -64,23 +66,26 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file; see `bitfm.load`.
+    @contextmanager
+    def _fitting(self, callback: Callback | None = None) -> Iterator[Progress]:
+        """Keep the log of a fit, all or nothing."""
+        with self._all_or_nothing():
+            progress = Progress(self.verbose, callback)
+            yield progress
+            self.fit_log_, self.n_iter_ = progress.history, len(progress.history)
 
-        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
-        """
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, atomically; see `bitfm.load`."""
         persist.write(path, *pack_model(self.record(), self.parameters_))
 
     def record(self) -> ModelRecord:
         """Return what a file keeps of the model beside its parameters."""
         check_is_fitted(self)
         if KINDS.get(type(self).__name__) is not type(self):
-            raise TypeError(
-                f"save: {type(self).__name__} is not a kind that files hold; see bitfm.models.register_kind."
-            )
+            name = type(self).__name__
+            raise TypeError(f"save: {name} is not a kind that files hold; see bitfm.models.register_kind.")
         log = [{k: v for k, v in asdict(item).items() if k != "seconds"} for item in getattr(self, "fit_log_", [])]
-        layout, extra = self._kept()
-        return ModelRecord(type(self).__name__, plain_settings(self), log, layout, extra)
+        return ModelRecord(type(self).__name__, plain_settings(self), log, *self._kept())
 
     @classmethod
     def from_record(cls, record: ModelRecord, parameters: Parameters, index: Any = None) -> Self:
@@ -92,8 +97,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         model.bias_, model.weights_ = parameters.bias, parameters.weights
         if getattr(model, "n_jobs", None) == 0:
             raise ModelFileError("has n_jobs = 0, expected any other whole number")
-        model.fit_log_ = [_iteration(item) for item in record.fit_log]
-        model.n_iter_ = len(model.fit_log_)
+        model.fit_log_, model.n_iter_ = [_iteration(item) for item in record.fit_log], len(record.fit_log)
         model._restore(parameters, record.extra)
         return model
 
@@ -141,34 +145,28 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _training_data(
         self, X: Any, y: Any, sample_weight: Any, fields: FieldSizes | None, *, reset: bool = True
     ) -> tuple[Blocks, Floats, Floats | None]:
-        """Check everything `fit` is given and remember the layout of the columns."""
+        """Check everything that `fit` takes, and remember the layout of the columns."""
         if isinstance(X, Blocks):
             if fields is not None:
                 raise ValueError("fields: Blocks know their fields already; give sizes with a plain matrix only.")
-            blocks = X
             if y is None:
                 raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
             y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
             check_consistent_length(X, y)
             if len(y) == 0:
                 raise ValueError("X has 0 interactions, but at least 1 is needed to fit.")
-            if reset:
-                self.n_features_in_ = blocks.n_features
+            blocks = X
         else:
-            X, y = validate_data(
-                self, X, y, reset=reset, accept_sparse=["csr", "csc", "coo"], accept_large_sparse=True,
-                dtype=[np.float64, np.float32], y_numeric=True,
-            )  # fmt: skip
+            X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **_MATRIX)
             blocks = Blocks.from_matrix(X, fields) if reset or fields is not None else self._like_before(X)
             y = np.asarray(y, np.float64)
-        if not reset:
-            self._check_layout(blocks)
+        if reset:
+            self.fields_, self.n_features_in_ = blocks.fields, blocks.n_features
         else:
-            self.fields_ = blocks.fields
-        if self._crosses() and len(blocks.blocks) < 2:
-            raise ValueError(
-                "pairs='across' pairs features of different blocks, but X has only one; give Blocks, or fields=."
-            )
+            self._check_layout(blocks)
+        if self._across() and len(blocks.blocks) < 2:
+            what = "pairs='across' pairs features of different blocks, but X has only one"
+            raise ValueError(f"{what}; give Blocks, or fields=.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         return blocks, cast(Floats, y), sample_weight
@@ -177,11 +175,8 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Blocks):
             self._check_layout(X)
             return X
-        X = validate_data(
-            self, X, reset=False, accept_sparse=["csr", "csc", "coo"], accept_large_sparse=True,
-            dtype=[np.float64, np.float32], ensure_min_samples=0,
-        )  # fmt: skip
-        return Blocks.from_matrix(X, _block_sizes(self.fields_) if self._crosses() else None)
+        X = validate_data(self, X, reset=False, ensure_min_samples=0, **_MATRIX)
+        return Blocks.from_matrix(X, _block_sizes(self.fields_) if self._across() else None)
 
     def _like_before(self, X: Any) -> Blocks:
         """Take a plain matrix as the fields that the model was fitted on."""
@@ -196,35 +191,29 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _check_layout(self, blocks: Blocks) -> None:
         name = type(self).__name__
         if blocks.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {blocks.n_features} features, but {name} is expecting {self.n_features_in_} features as input."
-            )
-        known, given = [f.size for f in self.fields_], [f.size for f in blocks.fields]
-        if len(known) > 1 and len(given) > 1 and known != given:
-            raise ValueError(
-                f"X has fields of sizes {given}, but {name} was fitted on {known}; "
-                "give the same fields in the same order."
-            )
-        before, now = list(_block_sizes(self.fields_).values()), list(_block_sizes(blocks.fields).values())
-        if self._crosses() and before != now:
-            raise ValueError(
-                f"X has blocks of sizes {now}, but {name} was fitted on {before} with "
-                "pairs='across'; give the same blocks in the same order."
-            )
+            n = f"{self.n_features_in_} features as input."
+            raise ValueError(f"X has {blocks.n_features} features, but {name} is expecting {n}")
+        before, now = [f.size for f in self.fields_], [f.size for f in blocks.fields]
+        if len(before) > 1 and len(now) > 1 and before != now:
+            advice = "give the same fields in the same order."
+            raise ValueError(f"X has fields of sizes {now}, but {name} was fitted on {before}; {advice}")
+        before, now = (list(_block_sizes(fields).values()) for fields in (self.fields_, blocks.fields))
+        if self._across() and before != now:
+            advice = "with pairs='across'; give the same blocks in the same order."
+            raise ValueError(f"X has blocks of sizes {now}, but {name} was fitted on {before} {advice}")
 
-    def _crosses(self) -> bool:
+    def _across(self) -> bool:
         """Whether only pairs from different blocks count."""
         return getattr(self, "pairs", "all") == "across"
 
     def _per_field(self, name: str, value: Any, blocks: Blocks) -> npt.NDArray[np.float64]:
-        """Return a penalty for each field the solver works on; a matrix split into one-hot fields has only one."""
-        given = per_field(name, value, self.fields_)
-        n = len(blocks.fields)
-        if len(given) == n:
-            return given
-        if len(set(given)) > 1:
-            raise ValueError(f"{name} differs between fields, but X has {n} field(s) instead of {len(given)}.")
-        return np.full(n, given[0])
+        """Return a penalty per field the solver works on; a matrix split into one-hot fields has only one."""
+        penalties, n = _per_field(name, value, self.fields_), len(blocks.fields)
+        if len(penalties) == n:
+            return penalties
+        if len(set(penalties)) > 1:
+            raise ValueError(f"{name} differs between fields, but X has {n} field(s) instead of {len(penalties)}.")
+        return np.full(n, penalties[0])
 
 
 def register_kind(kind: Kind) -> Kind:
@@ -241,7 +230,7 @@ def register_kind(kind: Kind) -> Kind:
 
 
 def check_same_features(what: str, fitted: FeatureModel, model: FeatureModel) -> None:
-    """Refuse a model to learn from that was fitted on other fields than `model` is given."""
+    """Refuse a model to learn from that was fitted on other fields than `model`."""
     theirs, ours = [f.size for f in fitted.fields_], [f.size for f in model.fields_]
     if sum(theirs) != sum(ours) or (len(theirs) > 1 and len(ours) > 1 and theirs != ours):
         raise ValueError(f"{what} was fitted on fields of sizes {theirs}, but X has {ours}; give the same fields.")
@@ -249,44 +238,37 @@ def check_same_features(what: str, fitted: FeatureModel, model: FeatureModel) ->
 
 def _iteration(item: dict[str, Any]) -> Iteration:
     """Return an item of a file's fit_log, which has null for numbers that JSON does not have."""
-    unknown = sorted(set(item) - {field.name for field in fields(Iteration)})
     try:
-        found = msgspec.convert({k: float("nan") if v is None else v for k, v in item.items()}, Iteration)
+        iteration = msgspec.convert({k: float("nan") if v is None else v for k, v in item.items()}, Iteration)
     except msgspec.ValidationError as error:
         raise ModelFileError(f"has a malformed fit_log ({error})") from None
-    if unknown:
+    if unknown := sorted(set(item) - {field.name for field in fields(Iteration)}):
         raise ModelFileError(f"has a malformed fit_log (there is no {short(unknown[0])})")
-    return found
+    return iteration
 
 
 def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for field in fields:
-        sizes[field.block] = sizes.get(field.block, 0) + field.size
+        sizes[field.block] += field.size
     return sizes
 
 
-def per_field(name: str, value: Any, fields: tuple[FieldSpan, ...]) -> npt.NDArray[np.float64]:
-    """Turn a number, or a mapping of field names to numbers, into one number a field.
-
-    Names are ``"block.field"``, ``"block"`` or ``"field"``; a mapping must say something for every field, or have a
-    ``"default"``.
-    """
+def _per_field(name: str, value: Any, fields: tuple[FieldSpan, ...]) -> npt.NDArray[np.float64]:
+    """Return one number per field: of a number, or a mapping of block.field, block, field or default to numbers."""
     if not hasattr(value, "items"):
         return np.full(len(fields), check_real(name, value))
-    known = {key for f in fields for key in (f"{f.block}.{f.name}", f.block, f.name)} | {"default"}
-    unknown = sorted(set(value) - known, key=str)
-    if unknown:
-        raise ValueError(f"{name}: no field is called {unknown[0]!r}; there are {sorted(known - {'default'})}.")
-    out = np.empty(len(fields))
-    for i, field in enumerate(fields):
-        for key in (f"{field.block}.{field.name}", field.block, field.name, "default"):
-            if key in value:
-                out[i] = check_real(name, value[key])
-                break
-        else:
-            raise ValueError(f"{name}: nothing for the field {field.block}.{field.name}; add it or a 'default'.")
-    return out
+    keys = [(f"{f.block}.{f.name}", f.block, f.name) for f in fields]
+    known = sorted({key for names in keys for key in names})
+    if unknown := sorted(set(value) - {*known, "default"}, key=str):
+        raise ValueError(f"{name}: no field is called {unknown[0]!r}; there are {known}.")
+    numbers = []
+    for names in keys:
+        key = next((key for key in (*names, "default") if key in value), None)
+        if key is None:
+            raise ValueError(f"{name}: nothing for the field {names[0]}; add it or a 'default'.")
+        numbers.append(check_real(name, value[key]))
+    return np.array(numbers)
 
 
 def check_finite(stage: str, number: int, *values: float) -> None:

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from bitfm import persist
 from bitfm.core import nearest_delegate
-from bitfm.data.blocks import Blocks
+from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.errors import ModelFileError
 from bitfm.models.base import FeatureModel, Floats
 from bitfm.models.fm import FM
-from bitfm.models.progress import Iteration
+from bitfm.models.progress import Callback, Progress
 from bitfm.parameters import CodeParameters, Explanation, ModelRecord, explain, pack_model
 from bitfm.persist import Tensors
 from bitfm.retrieval import Index, pack_index, score_pairs
@@ -28,8 +28,24 @@ __all__ = ["CodeModel", "in_single_precision"]
 class CodeModel(FeatureModel):
     """A model with a code of bits and a gain for every feature: prediction, search, explanation and saving.
 
-    A subclass has the parameters ``bits``, ``n_jobs`` and ``random_state``, and a ``fit`` that sets what is declared
-    below.
+    A subclass has the parameters ``bits``, ``random_state``, ``n_jobs`` and ``verbose``, and a ``_fit(blocks, y,
+    progress)`` that sets the first five of the attributes; or else a ``fit`` that sets them all.
+
+    Attributes
+    ----------
+    codes_ : array of uint8, features × bits / 8
+        Bit t is bit t % 8 of byte t // 8; 1 is +1.
+    gains_ : array of float32, one per feature
+    weights_ : array, one per feature
+        Of float32, unless that cannot hold them.
+    bias_ : float
+    pairs_ : {"all", "across"}
+        Which pairs the model has.
+    delegate_ : array of float32, features × bits
+        D, the balanced and decorrelated matrix nearest to the codes; computed when asked for.
+    fit_log_ : list of Iteration
+    fields_ : tuple of FieldSpan
+    n_features_in_, n_iter_ : int
     """
 
     bits: int
@@ -38,8 +54,6 @@ class CodeModel(FeatureModel):
     codes_: npt.NDArray[np.uint8]
     gains_: npt.NDArray[np.float32]
     pairs_: str
-    fit_log_: list[Iteration]
-    n_iter_: int
     saved_index: Index | None = None  # what the model's file held beside it
 
     def __sklearn_tags__(self) -> Any:
@@ -47,15 +61,33 @@ class CodeModel(FeatureModel):
         tags.regressor_tags.poor_score = True  # codes are made for ratings by features
         return tags
 
+    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
+        """Learn codes, gains, weights and bias.
+
+        Parameters
+        ----------
+        X : Blocks, sparse matrix or dense array
+        y : targets, one per interaction
+        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
+        callback : called with an `Iteration` after each iteration; returning True stops the fit
+        """
+        with self._fitting(callback) as progress:
+            for name in ("pairs_", "saved_index"):  # of a fit to other blocks
+                self.__dict__.pop(name, None)
+            blocks, y, _ = self._training_data(X, y, None, fields)
+            self._fit(blocks, y, progress)
+        return self
+
+    def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:
+        """Set codes, gains, weights, bias and pairs."""
+        raise NotImplementedError
+
     @property
     def delegate_(self) -> npt.NDArray[np.float32]:
-        """D, the balanced and decorrelated matrix nearest to the codes.
-
-        It is computed when asked for: the fitted model is its codes, gains, weights and bias.
-        """
+        """D, the balanced and decorrelated matrix nearest to the codes."""
         check_is_fitted(self)
-        threads = thread_count(self.n_jobs)
-        return nearest_delegate(np.asarray(self.codes_), np.random.default_rng(0), n_threads=threads).matrix
+        rng, threads = np.random.default_rng(0), thread_count(self.n_jobs)
+        return nearest_delegate(np.asarray(self.codes_), rng, n_threads=threads).matrix
 
     def explain(self, x: Any) -> Explanation:
         """Take one row's score apart: the contribution of every feature and of every pair.
@@ -69,11 +101,8 @@ class CodeModel(FeatureModel):
         >>> from bitfm import DistilledFM
         >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
-        >>> X, y = shop.blocks(), shop.ratings["rating"]
-        >>> model = DistilledFM(bits=32).fit(X, y)
-        >>> why = model.explain(X[0])
-        >>> bool(abs(why.score - model.predict(X[0])[0]) < 1e-4)
-        True
+        >>> X = shop.blocks()
+        >>> why = DistilledFM(bits=32).fit(X, shop.ratings["rating"]).explain(X[0])
         """
         check_is_fitted(self)
         if not isinstance(x, Blocks) and getattr(x, "ndim", 2) == 1:
@@ -84,20 +113,14 @@ class CodeModel(FeatureModel):
         return explain(self.parameters_, blocks)
 
     def index(
-        self,
-        items: Any = None,
-        *,
-        block: str | None = None,
-        mode: str = "exact",
-        bits: int = 64,
-        rescore: int = 50,
+        self, items: Any = None, *, block: str | None = None, mode: str = "exact", bits: int = 64, rescore: int = 50
     ) -> Index:
         """Lay out items for a search of the best for a user, exact by default.
 
         Parameters
         ----------
         items : Block, or array of int where items are bare ids, optional
-            One item an interaction. By default the index that was saved with the model, or else all items that the
+            One item per interaction. By default the index that was saved with the model, or else all items that the
             model was fitted on, where these are bare ids.
         block : str, optional
             Which of the model's blocks the items are; by default ``"item"``, or else the last. All others together are
@@ -114,17 +137,12 @@ class CodeModel(FeatureModel):
 
         Examples
         --------
-        >>> from bitfm import DistilledFM
-        >>> from bitfm.data import Block
+        >>> from bitfm import Block, DistilledFM
         >>> from bitfm.datasets import make_bookshop
         >>> shop = make_bookshop(200, 100, 4000)
-        >>> X, y = shop.blocks(), shop.ratings["rating"]
-        >>> model = DistilledFM(bits=32).fit(X, y)
-        >>> readers, books = X.blocks["reader"], X.blocks["book"]
-        >>> index = model.index(Block(range(books.n_rows), books.tables))
-        >>> positions, scores = index.search(Block([7], readers.tables), n=3)
-        >>> positions.shape
-        (1, 3)
+        >>> model = DistilledFM(bits=32).fit(X := shop.blocks(), shop.ratings["rating"])
+        >>> index = model.index(Block(range(100), X.blocks["book"].tables))
+        >>> positions, scores = index.search(Block([7], X.blocks["reader"].tables), n=3)
         """
         check_is_fitted(self)
         if items is None and self.saved_index is not None and block in (None, self.saved_index.block):
@@ -132,9 +150,7 @@ class CodeModel(FeatureModel):
         return Index(self.parameters_, items, block, mode=mode, bits=bits, rescore=rescore)
 
     def save(self, path: str | os.PathLike[str], *, index: Index | None = None) -> None:
-        """Write the fitted model to a file; see `bitfm.load`.
-
-        The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
+        """Write the fitted model to a file, atomically; see `bitfm.load`.
 
         Parameters
         ----------
@@ -151,7 +167,7 @@ class CodeModel(FeatureModel):
         persist.write(path, tensors, metadata)
 
     def predict_pairs(self, users: Any, items: Any, *, block: str | None = None) -> npt.NDArray[np.float64]:
-        """Score pairs of users and items, each given on its own, straight from their features.
+        """Score pairs of users and items, straight from the features of each.
 
         The scores are those of `predict` in single precision. Where there are many pairs of few users and items, which
         then need not be worked out again for each pair, `predict` is faster.
@@ -194,10 +210,10 @@ class CodeModel(FeatureModel):
         return fm
 
     def _kept(self) -> tuple[str, Tensors]:
-        if self.codes_.shape[1] * 8 != self.bits:
+        bits = self.codes_.shape[1] * 8
+        if bits != self.bits:
             raise ValueError(
-                f"save: bits is {self.bits!r}, but the model was fitted with {self.codes_.shape[1] * 8}; set it back "
-                "or fit again."
+                f"save: bits is {self.bits!r}, but the model was fitted with {bits}; set it back or fit again."
             )
         return "codes", {}
 
@@ -221,7 +237,7 @@ class CodeModel(FeatureModel):
     def _parameters(self) -> CodeParameters:
         return CodeParameters(self.fields_, self.bias_, self.weights_, self.codes_, self.gains_, self.pairs_)
 
-    def _crosses(self) -> bool:
+    def _across(self) -> bool:
         return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"
 
     def _seed(self) -> int:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
-from bitfm.data.blocks import Blocks, FieldSizes
+from bitfm.data.blocks import Blocks
 from bitfm.data.one_hot import split_one_hot
-from bitfm.models.base import check_same_features
+from bitfm.models.base import Floats, check_same_features
 from bitfm.models.codes import CodeModel, in_single_precision
 from bitfm.models.fm import FM
-from bitfm.models.progress import Callback, Progress
+from bitfm.models.progress import Progress
 from bitfm.models.solvers.distillation import DistillationFit, DistillationSettings
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DistilledFM"]
 
 
+@dataclass(eq=False, repr=False)
 class DistilledFM(CodeModel):
     """Factorization machine with binary codes distilled from a real-valued teacher.
 
     ŷ = w0 + Σ w x + Σ_{i<j} g_i g_j ⟨b_i, b_j⟩ x_i x_j, with a code b ∈ {±1}^bits and a gain g for every feature. They
-    reproduce the teacher's scores of all pairs of rows, observed or not, and are about as accurate as the teacher.
+    reproduce the teacher's scores of all pairs of rows, observed or not, and are about as accurate as the teacher. The
+    attributes are those of `bitfm.models.CodeModel`: ``codes_``, ``gains_``, ``weights_``, ``bias_``, ``fit_log_``.
 
     Parameters
     ----------
@@ -48,95 +50,44 @@ class DistilledFM(CodeModel):
     pairs : {"auto", "all", "across"}, default "auto"
         ``"all"`` pairs of features, or only those from different blocks, ``"across"``. By default across if X has
         several blocks, else all.
-    random_state : int, RandomState or None, default 0
-    n_jobs : int, default -1
-        Threads; -1 is all. The result does not depend on it.
-    verbose : int, default 0
-        Print one line per iteration.
-
-    Attributes
-    ----------
-    codes_ : array of uint8, features × bits / 8
-        Bit t is bit t % 8 of byte t // 8; 1 is +1.
-    gains_ : array of float32, one per feature
-    weights_ : array, one per feature
-        Of float32, unless that cannot hold them.
-    bias_ : float
-    pairs_ : {"all", "across"}
-        Which pairs the model has.
-    fit_log_ : list of Iteration
-    fields_ : tuple of FieldSpan
-    n_features_in_ : int
-    n_iter_ : int
+    random_state, n_jobs, verbose
+        As for `FM`.
 
     Examples
     --------
     >>> from bitfm import DistilledFM
     >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
-    >>> X, y = shop.blocks(), shop.ratings["rating"]
-    >>> model = DistilledFM(bits=32).fit(X, y)
-    >>> model.codes_.shape == (X.n_features, 4)
+    >>> model = DistilledFM(bits=32).fit(shop.blocks(), shop.ratings["rating"])
+    >>> model.codes_.shape == (model.n_features_in_, 4)
     True
-    >>> model.predict(X[:3]).shape
-    (3,)
     """
 
     unsaved = ("teacher",)
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        teacher: FM | None = None,
-        anchor_strength: float | str = "auto",
-        gains: str = "feature",
-        validation_fraction: float = 0.1,
-        max_iter: int = 20,
-        inner_iter: int = 5,
-        pairs: str = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        self.bits = bits
-        self.teacher = teacher
-        self.anchor_strength = anchor_strength
-        self.gains = gains
-        self.validation_fraction = validation_fraction
-        self.max_iter = max_iter
-        self.inner_iter = inner_iter
-        self.pairs = pairs
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    bits: int = 64
+    _: KW_ONLY
+    teacher: FM | None = None
+    anchor_strength: float | str = "auto"
+    gains: str = "feature"
+    validation_fraction: float = 0.1
+    max_iter: int = 20
+    inner_iter: int = 5
+    pairs: str = "auto"
+    random_state: Any = 0
+    n_jobs: int | None = -1
+    verbose: int = 0
 
-    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
-        """Fit the teacher unless it is fitted, then codes, gains, weights and bias.
-
-        Parameters
-        ----------
-        X : Blocks, sparse matrix or dense array
-        y : targets, one per interaction
-        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
-        callback : called with an `Iteration` after each iteration; returning True stops the fit
-        """
-        with self._all_or_nothing():
-            for name in ("pairs_", "saved_index"):  # of a fit to other blocks
-                self.__dict__.pop(name, None)
-            blocks, y, _ = self._training_data(X, y, None, fields)
-            pairs = check_choice("pairs", self.pairs, ("auto", "all", "across"))
-            self.pairs_ = pairs if pairs != "auto" else "across" if len(blocks.blocks) > 1 else "all"
-            settings = self._settings()
-            if self.pairs_ == "all":
-                blocks = split_one_hot(blocks)
-                settings = replace(settings, cross=_is_bare_ids(blocks))  # which have no other pairs
-            progress = Progress(self.verbose, callback)
-            self.codes_, self.gains_, weights, self.bias_ = DistillationFit(blocks, y, settings, progress).run()
-            self.weights_ = in_single_precision(weights)
-            self.fit_log_ = progress.history
-            self.n_iter_ = len(self.fit_log_)
-        return self
+    def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:
+        pairs = check_choice("pairs", self.pairs, ("auto", "all", "across"))
+        self.pairs_ = pairs if pairs != "auto" else "across" if len(blocks.blocks) > 1 else "all"
+        settings = self._settings()
+        if self.pairs_ == "all":
+            blocks = split_one_hot(blocks)
+            settings = replace(settings, across=_is_bare_ids(blocks))  # which have no other pairs
+        fitted = DistillationFit(blocks, y, settings, progress).run()
+        self.codes_, self.gains_, self.bias_ = fitted.codes, fitted.gains, fitted.bias
+        self.weights_ = in_single_precision(fitted.weights)
 
     def _settings(self) -> DistillationSettings:
         if not isinstance(self.teacher, FM | None):
@@ -163,7 +114,7 @@ class DistilledFM(CodeModel):
             validation_fraction=float(self.validation_fraction),
             max_iter=check_integer("max_iter", self.max_iter, 0),
             inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
-            cross=self.pairs_ == "across",
+            across=self.pairs_ == "across",
             seed=self._seed(),
             threads=thread_count(self.n_jobs),
         )

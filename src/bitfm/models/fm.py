@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from reprlib import repr as short  # what a file says is of any length
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from bitfm.data.one_hot import split_one_hot
 from bitfm.errors import ModelFileError
 from bitfm.models.base import FeatureModel, Floats, counted
 from bitfm.models.losses import LOSSES, Loss
-from bitfm.models.progress import Callback, Iteration, Progress
+from bitfm.models.progress import Callback, Progress
 from bitfm.models.solvers import SOLVERS, Examples, FMParameters, FMProblem, FMSettings, Solution
 from bitfm.models.solvers.gibbs import Samples, by_feature, from_features, last_draws, side_by_side
 from bitfm.parameters import FactorParameters
@@ -26,6 +26,8 @@ from bitfm.persist import Tensors
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
 
 __all__ = ["FM"]
+
+_DRAWS = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")  # `Samples` in a file
 
 
 def _takes_parts(model: FM) -> bool:
@@ -35,6 +37,7 @@ def _takes_parts(model: FM) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class FM(FeatureModel):
     """Factorization machine with real factors: ŷ = w0 + Σ w x + Σ_{i<j} ⟨v_i, v_j⟩ x_i x_j.
 
@@ -44,9 +47,9 @@ class FM(FeatureModel):
         Factors per feature.
     solver : {"als", "sgd", "gibbs"}, default "als"
         ``"als"``: coordinate descent on Σ e² + λ Σ v². ``"sgd"``: stochastic gradient descent as libFM does it, one
-        step per interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it draws
-        the parameters from their posterior, with the strength of the penalties drawn too, by field and factor, and
-        predicts the mean over the draws. It needs no tuning and is usually the most accurate.
+        step per interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it draws the
+        parameters and the strength of their penalties, by field and factor, from their posterior and predicts the mean
+        over the draws. It needs no tuning and is usually the most accurate.
     loss : {"squared", "logistic"}, default "squared"
         ``"logistic"``: for targets from 0 to 1, such as clicks; `predict` then returns probabilities. It needs
         ``solver="als"``. `bitfm.models.losses.register_loss` adds another.
@@ -59,10 +62,9 @@ class FM(FeatureModel):
     n_chains : int, default 4
         Chains to draw from (gibbs), each of `n_iter` sweeps from a start of its own; no more than `n_samples`. Several
         short ones see more of the posterior than a long one, and run side by side.
-    regularization : float or mapping of field names to floats, optional
-        λ of the factors, in the solver's own sense; by default 30 (als) or 0.02 (sgd). Gibbs draws its own.
-    linear_regularization : float or mapping, optional
-        λ of the weights; by default 5 (als) or 0.002 (sgd). Gibbs draws its own.
+    regularization, linear_regularization : float or mapping of field names to floats, optional
+        λ of the factors and of the weights, in the solver's own sense; by default 30 and 5 (als) or 0.02 and 0.002
+        (sgd). Gibbs draws its own.
     init_scale : float, default 0.1
         Standard deviation of the factors at the start; gibbs scales the targets to variance 1 first.
     learning_rate : float, default 0.01
@@ -70,10 +72,10 @@ class FM(FeatureModel):
     pairs : {"all", "across"}, default "all"
         All pairs of features, or only those from different blocks.
     early_stopping : bool, default False
-        Hold out a part of the data, stop when its error no longer falls, and keep the best parameters.
+        Hold out a part of the data, `validation_fraction`, stop when its error has not fallen for `patience`
+        iterations, and keep the best parameters.
     validation_fraction : float, default 0.1
     patience : int, default 3
-        Iterations without a better validation error before stopping.
     tol : float, default 1e-5
         Stop when an iteration lowers the objective by less than this share (als).
     warm_start : bool, default False
@@ -92,12 +94,10 @@ class FM(FeatureModel):
         With gibbs their mean over the draws, and so is the bias.
     bias_ : float
     samples_ : Samples
-        With gibbs the draws kept: ``biases``, ``weights``, ``factors`` and ``noise_precisions``, a sample being the
-        first axis of each. `predict` averages over them.
+        With gibbs the draws kept; `predict` averages over them.
     fit_log_ : list of Iteration
     fields_ : tuple of FieldSpan
-    n_features_in_ : int
-    n_iter_ : int
+    n_features_in_, n_iter_ : int
 
     Notes
     -----
@@ -114,54 +114,27 @@ class FM(FeatureModel):
     True
     """
 
-    factors_: Floats
-    samples_: Samples
-    fit_log_: list[Iteration]
-
-    def __init__(
-        self,
-        rank: int = 16,
-        *,
-        solver: str = "als",
-        loss: str = "squared",
-        n_iter: int | None = None,
-        n_samples: int = 64,
-        thin: int = 2,
-        n_chains: int = 4,
-        regularization: float | Mapping[str, float] | None = None,
-        linear_regularization: float | Mapping[str, float] | None = None,
-        init_scale: float = 0.1,
-        learning_rate: float = 0.01,
-        pairs: str = "all",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 3,
-        tol: float = 1e-5,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        self.rank = rank
-        self.solver = solver
-        self.loss = loss
-        self.n_iter = n_iter
-        self.n_samples = n_samples
-        self.thin = thin
-        self.n_chains = n_chains
-        self.regularization = regularization
-        self.linear_regularization = linear_regularization
-        self.init_scale = init_scale
-        self.learning_rate = learning_rate
-        self.pairs = pairs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    rank: int = 16
+    _: KW_ONLY
+    solver: str = "als"
+    loss: str = "squared"
+    n_iter: int | None = None
+    n_samples: int = 64
+    thin: int = 2
+    n_chains: int = 4
+    regularization: float | Mapping[str, float] | None = None
+    linear_regularization: float | Mapping[str, float] | None = None
+    init_scale: float = 0.1
+    learning_rate: float = 0.01
+    pairs: str = "all"
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    patience: int = 3
+    tol: float = 1e-5
+    warm_start: bool = False
+    random_state: Any = 0
+    n_jobs: int | None = -1
+    verbose: int = 0
 
     def fit(
         self,
@@ -182,36 +155,23 @@ class FM(FeatureModel):
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
-        with self._all_or_nothing():
+        with self._fitting(callback) as progress:
             resume = self.warm_start and hasattr(self, "factors_")
-            blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
-            if self.pairs == "all":
-                blocks = split_one_hot(blocks)
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            settings = self._settings(blocks)
-            held_out = self._held_out(len(y), rng) if self.early_stopping else None
-            progress = Progress(self.verbose, callback)
-            self._solve(Examples(blocks, y, sample_weight), held_out, settings, rng, progress, resume=resume)
-            self.fit_log_ = progress.history
-            self.n_iter_ = len(self.fit_log_)
+            self._solve(self._examples(X, y, sample_weight, fields, resume), progress, resume=resume)
         return self
 
     @available_if(_takes_parts)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, fields: FieldSizes | None = None) -> Self:
         """Take one sweep or epoch over these interactions, from the present parameters."""
-        with self._all_or_nothing():
-            resume = hasattr(self, "factors_")
-            blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
-            if self.pairs == "all":
-                blocks = split_one_hot(blocks)
-            settings = replace(self._settings(blocks), n_iter=1)
-            done = getattr(self, "n_iter_", 0)
-            rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31), done])
-            progress = Progress(self.verbose, None)
-            self._solve(Examples(blocks, y, sample_weight), None, settings, rng, progress, resume=resume)
-            self.fit_log_ = [*getattr(self, "fit_log_", []), *progress.history]
-            self.n_iter_ = done + 1
+        done, log, resume = getattr(self, "n_iter_", 0), getattr(self, "fit_log_", []), hasattr(self, "factors_")
+        with self._fitting() as progress:
+            self._solve(self._examples(X, y, sample_weight, fields, resume), progress, resume=resume, part=done)
+        self.fit_log_, self.n_iter_ = [*log, *self.fit_log_], done + 1
         return self
+
+    def _examples(self, X: Any, y: Any, sample_weight: Any, fields: FieldSizes | None, resume: bool) -> Examples:
+        blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
+        return Examples(split_one_hot(blocks) if self.pairs == "all" else blocks, y, sample_weight)
 
     def _settings(self, blocks: Blocks) -> FMSettings:
         solver = SOLVERS[check_choice("solver", self.solver, tuple(SOLVERS))]
@@ -248,39 +208,35 @@ class FM(FeatureModel):
             raise ValueError(f"early_stopping needs more than the {n} interaction(s) given.")
         return held_out
 
-    def _solve(
-        self,
-        examples: Examples,
-        held_out: npt.NDArray[np.bool_] | None,
-        settings: FMSettings,
-        rng: np.random.Generator,
-        progress: Progress,
-        *,
-        resume: bool,
-    ) -> None:
-        train, validation = examples, None
-        if held_out is not None:
+    def _solve(self, examples: Examples, progress: Progress, *, resume: bool, part: int | None = None) -> None:
+        """Fit to examples: all there are, or one more part of them."""
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng = np.random.default_rng(seed if part is None else [seed, part])
+        settings, train, validation = self._settings(examples.blocks), examples, None
+        if part is not None:
+            settings = replace(settings, n_iter=1)
+        elif self.early_stopping:
+            held_out = self._held_out(len(examples.y), rng)
             train, validation = examples.where(~held_out), examples.where(held_out)
         previous = self._solution(settings.rank, examples.blocks.dtype) if resume else None
         settings.loss.check(examples.y)
         bias = settings.loss.start(examples.y, counted(examples.weight))
-        problem = FMProblem(train, validation, settings, bias, previous, rng, progress)
-        found, samples = SOLVERS[self.solver].fit(problem)
+        solver = SOLVERS[self.solver]
+        best, samples = solver.fit(FMProblem(train, validation, settings, bias, previous, rng, progress))
         if resume and samples is None:  # what these interactions do not mention stays as it was
             unseen = ~train.blocks.occurring()
-            found.weights[unseen], found.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
-        self.bias_, self.weights_, self.factors_ = found.bias, found.weights, found.factors
+            best.weights[unseen], best.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
+        self.bias_, self.weights_ = best.bias, best.weights
+        self.factors_: Floats = best.factors
         self.__dict__.pop("samples_", None)
         if samples is not None:
-            self.samples_ = samples
+            self.samples_: Samples = samples
 
     def _solution(self, rank: int, dtype: np.dtype[Any]) -> Solution:
-        """Return what the last fit found, to continue from."""
+        """Return the solution of the last fit, to continue from."""
         if self.factors_.shape[1] != rank:
-            raise ValueError(
-                f"rank is {rank}, but the factors to continue from have {self.factors_.shape[1]} columns; "
-                "set it back or fit anew without warm_start."
-            )
+            what = f"rank is {rank}, but the factors to continue from have {self.factors_.shape[1]} columns"
+            raise ValueError(f"{what}; set it back or fit anew without warm_start.")
         if hasattr(self, "samples_"):  # of the weights there is a mean, but not of the factors: from a draw, then
             return Solution(last_draws(self.samples_, 1, dtype)[0], self.samples_)
         return Solution(FMParameters(self.bias_, self.weights_.astype(dtype), np.array(self.factors_, dtype)))
@@ -306,12 +262,11 @@ class FM(FeatureModel):
         if not hasattr(self, "samples_"):
             raise ValueError(f"return_std needs draws: solver='gibbs' keeps them, {self.solver!r} does not.")
         blocks = self._prediction_blocks(X)
-        design = blocks.design() if len(blocks) else None
         mean, squares = np.zeros(len(blocks)), np.zeros(len(blocks))
         for n, (bias, weights, factors, _) in enumerate(zip(*self.samples_, strict=True), start=1):
-            if design is not None:
+            if len(blocks):
                 draw = FactorParameters(self.fields_, bias, weights, np.ascontiguousarray(factors), self.pairs)
-                shift = draw.scores(design, thread_count(self.n_jobs)) - mean
+                shift = draw.scores(blocks.design(), thread_count(self.n_jobs)) - mean
                 mean += shift / n
                 squares += shift * shift * ((n - 1) / n)
         return mean, np.sqrt(squares / n + float(np.mean(1 / self.samples_.noise_precisions)))
@@ -320,36 +275,26 @@ class FM(FeatureModel):
         return LOSSES[check_choice("loss", self.loss, tuple(LOSSES))]
 
     def _kept(self) -> tuple[str, Tensors]:
-        if self.factors_.shape[1] != self.rank:
+        rank = self.factors_.shape[1]
+        if rank != self.rank:
             raise ValueError(
-                f"save: rank is {self.rank!r}, but the model was fitted with {self.factors_.shape[1]}; set it back or "
-                "fit again."
+                f"save: rank is {self.rank!r}, but the model was fitted with {rank}; set it back or fit again."
             )
         if not hasattr(self, "samples_"):
             return "factors", {}
-        biases, weights, _, precisions = self.samples_
-        kept = {"sample_biases": biases, "sample_weights": weights, "noise_precisions": precisions}
-        return "draws", kept | {"sample_factors": by_feature(self.samples_)}
+        return "draws", dict(zip(_DRAWS, self.samples_, strict=True)) | {"sample_factors": by_feature(self.samples_)}
 
     def _restore(self, parameters: Any, extra: Tensors) -> None:
         rank = parameters.factors.shape[1] // parameters.n_draws if isinstance(parameters, FactorParameters) else None
         if not rank or rank != self.rank or parameters.pairs != self.pairs:
-            raise ModelFileError(
-                f"has parameters that an FM of rank {short(self.rank)} and pairs {short(self.pairs)} does not have"
-            )
+            ours = f"an FM of rank {short(self.rank)} and pairs {short(self.pairs)}"
+            raise ModelFileError(f"has parameters that {ours} does not have")
         if extra:
-            names = ("sample_biases", "sample_weights", "sample_factors", "noise_precisions")
-            self.samples_ = from_features(*(extra[name] for name in names))
-            self.factors_ = self.samples_.factors[-1]
-        else:
-            self.factors_ = parameters.factors
+            self.samples_ = from_features(*(extra[name] for name in _DRAWS))
+        self.factors_ = self.samples_.factors[-1] if extra else parameters.factors
 
     def _parameters(self) -> FactorParameters:
-        if not hasattr(self, "samples_"):
-            return FactorParameters(self.fields_, self.bias_, self.weights_, self.factors_, self.pairs)
-        draws, n = side_by_side(self.samples_), len(self.samples_.biases)
-        return FactorParameters(self.fields_, self.bias_, self.weights_, draws, self.pairs, n)
-
-
-def _or(value: Any, default: float) -> Any:
-    return default if value is None else value
+        factors, n = self.factors_, 1
+        if hasattr(self, "samples_"):
+            factors, n = side_by_side(self.samples_), len(self.samples_.biases)
+        return FactorParameters(self.fields_, self.bias_, self.weights_, factors, self.pairs, n)

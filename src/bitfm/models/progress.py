@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isnan, nan
 
 __all__ = ["Callback", "Iteration", "Progress"]
 
@@ -17,21 +18,17 @@ class Iteration:
     Attributes
     ----------
     stage : str
-        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. Of a distillation:
+        What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. In a distillation:
         ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"distillation"`` (codes and gains fitted to
         it) or ``"codes"`` (codes fitted to the data as well); ``"trial-als"`` and ``"teacher-als"`` are the second of
-        two teachers, whose targets are scaled to variance 1. Of the baselines of bitfm-research: ``"relaxed"``,
-        ``"rotation"``, ``"codes"``, or those of the FM that factors come from.
-    number : int
-        The iteration within its stage, from 1.
-    total : int
-        How many the stage runs at most.
+        two teachers, whose targets are scaled to variance 1.
+    number, total : int
+        The iteration within its stage, from 1; and how many the stage runs at most.
     loss : float
-        Σ weight × error², in the units the solver works in. Of distillation the squared distance to the
-        teacher as a share of that without codes, and so is the objective.
+        Σ weight × error², in the units the solver works in. In a distillation the squared distance to the teacher as
+        a share of that without codes, and so is the objective.
     objective : float
-        The loss with its penalties: what the solver lowers. Gibbs lowers nothing; it reports
-        the mean loss of its chains.
+        The loss with its penalties: what the solver lowers; of gibbs the mean loss of its chains.
     flips : int
         Bits that changed; 0 where there are none.
     validation : float
@@ -46,7 +43,7 @@ class Iteration:
     loss: float
     objective: float
     flips: int = 0
-    validation: float = float("nan")
+    validation: float = nan
     seconds: float = 0.0
 
 
@@ -69,7 +66,7 @@ class Progress:
         loss: float,
         objective: float,
         flips: int = 0,
-        validation: float = float("nan"),
+        validation: float = nan,
     ) -> bool:
         """Record an iteration; True if the callback wants the fit to stop (it returned True)."""
         now = time.perf_counter()
@@ -85,8 +82,7 @@ class Progress:
         self.history.append(item)
         if self._verbose:
             extra = f"  flips {item.flips}" if item.stage in ("codes", "distillation") else ""
-            if item.validation == item.validation:
-                extra += f"  validation RMSE {item.validation:.4f}"
+            extra += "" if isnan(item.validation) else f"  validation RMSE {item.validation:.4f}"
             print(
                 f"{item.stage:>8} {item.number:3d}/{item.total}  objective {item.objective:.6g}  "
                 f"loss {item.loss:.6g}{extra}  {item.seconds:.2f} s",

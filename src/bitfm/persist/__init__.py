@@ -7,7 +7,6 @@ from bitfm.persist.layout import FORMAT_VERSION
 from bitfm.persist.reader import Contents, read
 from bitfm.persist.registry import Registry
 from bitfm.persist.schema import Tensor, Tensors, below, check_tensors, decode, encode, naming, plain, put
-from bitfm.persist.strings import pack_strings, unpack_strings
 from bitfm.persist.writer import write
 
 __all__ = [
@@ -21,10 +20,8 @@ __all__ = [
     "decode",
     "encode",
     "naming",
-    "pack_strings",
     "plain",
     "put",
     "read",
-    "unpack_strings",
     "write",
 ]

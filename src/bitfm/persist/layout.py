@@ -20,23 +20,9 @@ LENGTH_BYTES = 8
 MAX_HEADER_BYTES = 16 << 20
 MAX_DIMENSIONS = 32  # NumPy 1's limit; NumPy 2 allows 64
 
-DTYPES: dict[str, np.dtype[np.generic]] = {
-    name: np.dtype(code)
-    for name, code in {
-        "BOOL": "?",
-        "U8": "u1",
-        "I8": "i1",
-        "U16": "<u2",
-        "I16": "<i2",
-        "F16": "<f2",
-        "U32": "<u4",
-        "I32": "<i4",
-        "F32": "<f4",
-        "U64": "<u8",
-        "I64": "<i8",
-        "F64": "<f8",
-    }.items()
-}
+_CODES = {"BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4"}
+_CODES |= {"U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
+DTYPES: dict[str, np.dtype[np.generic]] = {name: np.dtype(code) for name, code in _CODES.items()}
 
 _PADDING = re.compile(r"__pad_[0-9]+__")
 

@@ -38,22 +38,16 @@ _ENTRY_KEYS = {"dtype", "shape", "data_offsets"}
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a model file holds.
+    """What a model file holds; `read` returns it.
 
     Attributes
     ----------
-    tensors
-        Read-only arrays by name: views into the memory map, which lives as long as any of them.
-    metadata
-        Strings by name, as they were given to :func:`write`.
-    version
+    tensors : mapping of str to array
+        Read-only: views into the memory map, which lives as long as any of them.
+    metadata : mapping of str to str
+        As it was given to `write`.
+    version : int
         The file's format version.
-
-    Examples
-    --------
-    >>> contents = Contents(tensors={}, metadata={"model": "demo"})
-    >>> contents.metadata["model"]
-    'demo'
     """
 
     tensors: Mapping[str, NDArray[Any]]
@@ -73,25 +67,19 @@ def read(path: str | os.PathLike[str]) -> Contents:
 
     Parameters
     ----------
-    path
-        The file to open.
+    path : path
+        The file to open. One that does not exist or may not be read raises an OSError; one that is damaged, not a bitfm
+        model, or of a newer bitfm a `ModelFileError`.
 
     Returns
     -------
     Contents
         Read-only tensors, each aligned to 64 bytes, and metadata.
 
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, is not a bitfm model, or comes from a newer bitfm.
-    OSError
-        If the file does not exist or may not be read.
-
     Notes
     -----
-    Replacing the file (as :func:`write` does) or deleting it does not disturb open contents. Shortening it in
-    place does: the operating system then ends the process on access (SIGBUS), as for every memory map.
+    Replacing the file (as `write` does) or deleting it does not disturb open contents. Shortening it in place does:
+    the operating system then ends the process on access (SIGBUS), as for every memory map.
 
     Examples
     --------
@@ -102,10 +90,8 @@ def read(path: str | os.PathLike[str]) -> Contents:
     ...     path = pathlib.Path(folder, "weights.bitfm")
     ...     persist.write(path, {"weights": np.array([0.5, -1.5])}, {"model": "demo"})
     ...     contents = persist.read(path)
-    >>> contents.tensors["weights"]
-    array([ 0.5, -1.5])
-    >>> dict(contents.metadata)
-    {'model': 'demo'}
+    >>> contents.tensors["weights"], contents.metadata["model"]
+    (array([ 0.5, -1.5]), 'demo')
     """
     require_regular(path, os.stat(path))  # before opening, which may have an effect on a device
     with open(path, "rb", opener=_open_without_waiting) as file:
@@ -121,11 +107,8 @@ def read(path: str | os.PathLike[str]) -> Contents:
                 f"{os.fspath(path)} is not a valid bitfm model: {damage}; "
                 "check the path, copy the file again or save the model again."
             ) from None
-    tensors = {
-        slot.name: data[slot.begin : slot.end].view(slot.dtype).reshape(slot.shape)
-        for slot in slots
-        if not is_padding(slot.name)
-    }
+    stored = [slot for slot in slots if not is_padding(slot.name)]
+    tensors = {slot.name: data[slot.begin : slot.end].view(slot.dtype).reshape(slot.shape) for slot in stored}
     return Contents(MappingProxyType(tensors), MappingProxyType(metadata), version)
 
 
@@ -150,13 +133,8 @@ def _read_header(file: BinaryIO, file_size: int) -> tuple[dict[str, object], int
     if not raw.startswith(b"{"):
         raise _DamageError("its header is not a JSON object")
     try:
-        header = json.loads(
-            raw.decode(),
-            object_pairs_hook=_object,
-            parse_int=_natural,
-            parse_float=_refuse_number,
-            parse_constant=_refuse_number,
-        )
+        numbers: Any = {"parse_int": _natural, "parse_float": _refuse_number, "parse_constant": _refuse_number}
+        header = json.loads(raw.decode(), object_pairs_hook=_object, **numbers)
     except RecursionError:
         raise _DamageError("its header is nested too deeply") from None
     except ValueError as error:

@@ -34,25 +34,22 @@ class Registry(Generic[T]):
     def __init__(self, what: str, group: str, places: dict[str, str] | None = None) -> None:
         self.what, self.group = what, group
         self._places = dict(places or {})
-        self._found: dict[str, T] = {}
+        self._objects: dict[str, T] = {}
 
     def register(self, name: str, value: T) -> None:
         """Add an object, or put it in the place of another."""
-        self._found[name] = value
+        self._objects[name] = value
 
     def get(self, name: str, *, installed: bool = True) -> T | None:
         """Return the object of a name, or None if there is none; entry points count only if `installed`."""
-        if name not in self._found:
+        if name not in self._objects:
             if name in self._places:
                 module, _, attribute = self._places[name].partition(":")
-                self._found[name] = getattr(import_module(module), attribute)
-            else:
-                points = entry_points(group=self.group, name=name) if installed else ()
-                if not points:
-                    return None
-                self._found[name] = next(iter(points)).load()
-        return self._found[name]
+                self._objects[name] = getattr(import_module(module), attribute)
+            elif installed and (points := entry_points(group=self.group, name=name)):
+                self._objects[name] = next(iter(points)).load()
+        return self._objects.get(name)
 
     def names(self) -> list[str]:
         """Return all names, those of entry points included."""
-        return sorted({*self._places, *self._found, *(point.name for point in entry_points(group=self.group))})
+        return sorted({*self._places, *self._objects, *(point.name for point in entry_points(group=self.group))})

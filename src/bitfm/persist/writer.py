@@ -38,27 +38,17 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], met
 
     Parameters
     ----------
-    path
-        The file to create or replace. A symbolic link is followed.
-    tensors
-        Arrays by name, of boolean, integer or floating dtype (up to 64 bits), in any memory order and byte
-        order. The names ``__metadata__`` and ``__pad_0__``, ``__pad_1__``, ... are reserved.
-    metadata
-        Strings by name. The names ``format`` and ``version`` are reserved.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a name, a string or an array cannot be stored. Nothing is written then.
-    ModelFileError
-        If the path exists and is not a regular file.
-    OSError
-        If writing fails, for example because the disk is full.
+    path : path
+        The file to create or replace. A symbolic link is followed. Anything but a file raises a `ModelFileError`.
+    tensors : mapping of str to array
+        Of boolean, integer or floating dtype (up to 64 bits), in any memory order and byte order. The names
+        ``__metadata__`` and ``__pad_0__``, ``__pad_1__``, ... are reserved.
+    metadata : mapping of str to str
+        The names ``format`` and ``version`` are reserved.
 
     Notes
     -----
-    Equal tensors and metadata give equal files, byte for byte and whatever the order of the mappings.
-    Memory use does not grow with the size of the arrays.
+    Equal tensors and metadata give equal files, byte for byte. Memory use does not grow with the size of the arrays.
 
     Examples
     --------
@@ -144,7 +134,7 @@ def _header(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> 
     if len(text) > MAX_HEADER_BYTES:
         raise ValueError(
             f"names and metadata take {len(text)} bytes, a model file holds up to {MAX_HEADER_BYTES}; "
-            "store long texts as tensors, see pack_strings."
+            "store long texts as tensors of their bytes."
         )
     return len(text).to_bytes(LENGTH_BYTES, "little") + text
 

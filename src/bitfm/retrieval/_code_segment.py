@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,7 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensors
-from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, Shapes, shaped, size_of
-
-__all__ = ["CodeSegment"]
+from bitfm.retrieval._segment import Excluded, Items, Mask, Ranked, Segment, Shapes, shaped, size_of
 
 
 class CodeSegment(Segment):
@@ -33,56 +31,22 @@ class CodeSegment(Segment):
     def _catalogue(self) -> _core.CodeCatalogue:
         return _core.CodeCatalogue(dict(self.arrays))
 
-    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
-        if rows.coded is None:
-            return self._search_codes(mask, rows, rows.constants, excluded, n, n_threads)
-        if not len(rows.codes):
-            return self.search_vectors(mask, rows.vectors, rows.constants, excluded, n, n_threads)
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
+        codes: Any = self._catalogue.search_codes, rows.codes, rows.gains
+        vectors: Any = self._catalogue.search_vectors, rows.vectors
+        if rows.coded is None or not len(rows.codes):
+            search, *arrays = codes if rows.coded is None else vectors
+            return shaped(len(rows), n, search(mask, *arrays, rows.constants, *excluded, n, n_threads))
         positions, scores = np.empty((len(rows), n), np.int64), np.empty((len(rows), n), np.float32)
-        which = rows.coded
-        of_codes, of_others = _of_queries(excluded, which), _of_queries(excluded, ~which)
-        positions[which], scores[which] = self._search_codes(mask, rows, rows.constants[which], of_codes, n, n_threads)
-        found = self.search_vectors(mask, rows.vectors, rows.constants[~which], of_others, n, n_threads)
-        positions[~which], scores[~which] = found
+        for which, (search, *arrays) in ((rows.coded, codes), (~rows.coded, vectors)):
+            best = search(mask, *arrays, rows.constants[which], *_of_queries(excluded, which), n, n_threads)
+            positions[which], scores[which] = shaped(int(which.sum()), n, best)
         return positions, scores
 
-    def search_vectors(
-        self,
-        mask: Mask,
-        vectors: npt.NDArray[np.float32],
-        constants: npt.NDArray[np.float64],
-        excluded: Excluded,
-        n: int,
-        n_threads: int,
-    ) -> Found:
-        """Return the best n for queries that are vectors."""
-        found = self._catalogue.search_vectors(mask, vectors, constants, *excluded, n, n_threads)
-        return shaped(len(constants), n, found)
-
-    def _search_codes(
-        self,
-        mask: Mask,
-        rows: TowerRows,
-        constants: npt.NDArray[np.float64],
-        excluded: Excluded,
-        n: int,
-        n_threads: int,
-    ) -> Found:
-        search = self._catalogue.search_codes
-        found = search(mask, rows.codes, rows.gains, constants, *excluded, n, n_threads)
-        return shaped(len(constants), n, found)
-
     def items(self) -> Items:
-        slots = self._live_slots
-        arrays = self.arrays
-        by_item = arrays["codes"].transpose(0, 2, 1).reshape(-1, arrays["codes"].shape[1])
-        return Items(
-            arrays["bias"][slots],
-            arrays["position"][slots],
-            by_item[slots],
-            arrays["gain"][slots],
-            np.zeros((0, by_item.shape[1] * 8), np.float32),
-        )
+        slots, arrays = self._live_slots, self.arrays
+        codes = arrays["codes"].transpose(0, 2, 1).reshape(-1, arrays["codes"].shape[1])[slots]
+        return Items.of_codes(arrays["bias"][slots], arrays["position"][slots], codes, arrays["gain"][slots])
 
 
 def _of_queries(excluded: Excluded, which: npt.NDArray[np.bool_]) -> Excluded:

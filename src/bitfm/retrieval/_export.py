@@ -12,8 +12,6 @@ from bitfm.errors import BitfmError
 from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._segment import Items, Segment
 
-__all__ = ["to_faiss_binary", "to_usearch"]
-
 
 def to_faiss_binary(segments: Sequence[Segment]) -> Any:
     """Return FAISS's index of Hamming distances, with positions for ids."""

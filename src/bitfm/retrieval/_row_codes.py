@@ -1,4 +1,4 @@
-"""Vectors as codes of their own: Q ≈ gain · M b, with one basis M for all.
+"""A segment of items that are vectors, with codes of their own to find candidates by: Q ≈ gain · M b, one M for all.
 
 A query stays as it is, for ⟨P, Q⟩ ≈ gain · ⟨Mᵀ P, b⟩: a vector against codes. Only the items are rounded.
 """
@@ -6,24 +6,77 @@ A query stays as it is, for ⟨P, Q⟩ ≈ gain · ⟨Mᵀ P, b⟩: a vector aga
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.core import single_blas_thread, unpack_codes
+from bitfm.parameters import TowerRows
+from bitfm.persist import Tensors
+from bitfm.retrieval._code_segment import CodeSegment
+from bitfm.retrieval._segment import Excluded, Items, Mask, Ranked, Segment, Shapes, count, shaped, size_of
+from bitfm.validation import thread_count
 
-__all__ = ["RowCodes", "learn_row_codes"]
+_Codes: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]  # and gains
 
 _SAMPLE = 50_000  # vectors to learn the basis from
 _ROUNDS = 10
 _PASSES = 3  # of descent over a code's bits
 _BATCH = 1 << 16
+_OWN = ("row_position", "row_bias", "row_vectors", "basis")
 
 
 @dataclass(frozen=True, eq=False)
-class RowCodes:
+class RowCodeSegment(Segment):
+    """Items that are vectors, with codes to find candidates by; these are then scored exactly."""
+
+    rescore: int = 50  # candidates for the best ten, and as many more for more
+
+    @classmethod
+    def of(cls, items: Items, user_length: float, bits: int = 64, rescore: int = 50) -> Self:
+        order = np.argsort(items.positions)
+        positions, biases, vectors = items.positions[order], items.biases[order], items.vectors[order]
+        learned = learn_row_codes(vectors, bits, thread_count(-1))
+        coded = Items.of_codes(biases, positions, learned.codes, learned.gains)
+        arrays = dict(CodeSegment.of(coded, user_length).arrays)
+        arrays |= {"row_position": positions, "row_bias": biases, "row_vectors": vectors, "basis": learned.basis}
+        return cls(arrays, arrays["live"], rescore)
+
+    @classmethod
+    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
+        rows = size_of(arrays, "row_position")
+        return [
+            *CodeSegment.shapes(arrays, row_bits, row_bits),
+            ("row_position", "int32", (rows,)),
+            ("row_bias", "float32", (rows,)),
+            ("row_vectors", "float32", (rows, width)),
+            ("basis", "float32", (width, row_bits)),
+        ]
+
+    @cached_property
+    def _codes(self) -> CodeSegment:
+        return CodeSegment({name: array for name, array in self.arrays.items() if name not in _OWN}, self.live)
+
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
+        left = self.n_items if mask is self.live else count(mask)
+        candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), left) if n else 0
+        arrays, vectors = self.arrays, rows.as_vectors()
+        codeless = rows.codes[:0], rows.gains[:0], vectors @ arrays["basis"], np.zeros(len(rows), bool)
+        queries = TowerRows(rows.constants, *codeless)
+        best, _ = self._codes.search(mask, queries, excluded, candidates, n_threads)
+        of_rows = arrays["row_position"], arrays["row_bias"], arrays["row_vectors"]
+        return shaped(len(rows), n, _core.rescore(*of_rows, vectors, rows.constants, best, n, n_threads))
+
+    def items(self) -> Items:
+        arrays, positions = self.arrays, self.arrays["position"][self._live_slots]
+        at = np.searchsorted(arrays["row_position"], positions)
+        return Items.of_vectors(arrays["row_bias"][at], positions, arrays["row_vectors"][at])
+
+
+class RowCodes(NamedTuple):
     """Codes and gains of vectors, and the basis they are in."""
 
     basis: npt.NDArray[np.float32]  # M: dimensions × bits
@@ -50,20 +103,13 @@ def learn_row_codes(vectors: npt.NDArray[np.float32], bits: int, n_threads: int)
             basis = np.linalg.solve(signs.T @ signs + ridge * np.eye(bits), signs.T @ sample).T
             codes, gains = _encode(sample, basis, (codes, gains), n_threads)
         if n > len(sample):
-            parts = [
-                _encode(vectors[begin : begin + _BATCH].astype(np.float64), basis, None, n_threads)
-                for begin in range(0, n, _BATCH)
-            ]
+            batches = (vectors[begin : begin + _BATCH].astype(np.float64) for begin in range(0, n, _BATCH))
+            parts = [_encode(batch, basis, None, n_threads) for batch in batches]
             codes, gains = (np.concatenate(part) for part in zip(*parts, strict=True))
     return RowCodes(np.ascontiguousarray(basis, np.float32), codes, gains)
 
 
-def _encode(
-    vectors: npt.NDArray[np.float64],
-    basis: npt.NDArray[Any],
-    start: tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]] | None,
-    n_threads: int,
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+def _encode(vectors: npt.NDArray[np.float64], basis: npt.NDArray[Any], start: _Codes | None, n_threads: int) -> _Codes:
     """Descend on the codes of vectors, each on its own."""
     products, gram = vectors @ basis, basis.T @ basis
     if start is None:
@@ -74,17 +120,7 @@ def _encode(
     else:
         codes, gains = start
     error = products - (unpack_codes(codes) * gains[:, None].astype(np.float64)) @ gram
-    _core.anchor_field(
-        codes,
-        gains,
-        np.ascontiguousarray(error, np.float32),
-        np.ascontiguousarray(gram, np.float32),
-        np.ones(len(vectors), np.float32),
-        None,
-        None,
-        None,
-        _PASSES,
-        False,
-        n_threads,
-    )
+    distance = np.ascontiguousarray(error, np.float32), np.ascontiguousarray(gram, np.float32)
+    weights, identity = np.ones(len(vectors), np.float32), (None, None, None)
+    _core.anchor_field(codes, gains, *distance, weights, *identity, _PASSES, False, n_threads)
     return codes, gains

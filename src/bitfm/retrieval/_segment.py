@@ -1,4 +1,4 @@
-"""Shelves: items laid out for the scan. A segment never changes; what is removed is masked in a copy."""
+"""Segments: items laid out for the scan. A segment never changes; what is removed is masked in a copy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.data.feature_table import FeatureTable, check_rows
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensor, Tensors, check_tensors
 
-__all__ = ["CHUNK", "Excluded", "Found", "Items", "Mask", "Segment", "Shapes", "best_of", "count", "shaped", "size_of"]
-
-Found: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+Ranked: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
 Mask: TypeAlias = npt.NDArray[np.uint64]
 Shapes: TypeAlias = Sequence[tuple[str, str, Sequence[int]]]
@@ -38,14 +37,21 @@ class Items:
     @classmethod
     def of(cls, rows: TowerRows, positions: npt.NDArray[Any]) -> Items:
         """Take rows of a model's items: as codes if all are, else as vectors."""
-        coded = rows.coded is None
-        return cls(
-            rows.constants.astype(np.float32),
-            positions.astype(np.int32),
-            rows.codes if coded else rows.codes[:0],
-            rows.gains if coded else rows.gains[:0],
-            rows.vectors if coded else rows.as_vectors(),
-        )
+        parts = rows.codes, rows.gains, rows.vectors
+        if rows.coded is not None:
+            parts = rows.codes[:0], rows.gains[:0], rows.as_vectors()
+        return cls(rows.constants.astype(np.float32), positions.astype(np.int32), *parts)
+
+    @classmethod
+    def of_codes(cls, biases: Any, positions: Any, codes: Any, gains: Any) -> Items:
+        """Return items that are codes."""
+        return cls(biases, positions, codes, gains, np.zeros((0, codes.shape[1] * 8), np.float32))
+
+    @classmethod
+    def of_vectors(cls, biases: Any, positions: Any, vectors: Any) -> Items:
+        """Return items that are vectors."""
+        n_bytes = vectors.shape[1] // 8
+        return cls(biases, positions, np.zeros((0, n_bytes), np.uint8), np.zeros(0, np.float32), vectors)
 
     @classmethod
     def together(cls, parts: Sequence[Items]) -> Items:
@@ -69,7 +75,7 @@ class Segment(ABC):
         """Lay items out for users whose vectors are about so long, which the best order depends on."""
 
     @abstractmethod
-    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
         """Return the best n among the slots of a mask, queries × n each."""
 
     @abstractmethod
@@ -85,9 +91,8 @@ class Segment(ABC):
     def check(cls, arrays: Tensors, width: int, row_bits: int, prefix: str) -> None:
         """Refuse arrays of a file that are not those of such a segment."""
         shapes = cls.shapes(arrays, width, row_bits)
-        check_tensors(
-            arrays, {name: Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}, prefix=prefix
-        )
+        declared = {name: Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}
+        check_tensors(arrays, declared, prefix=prefix)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # not what is made from them
@@ -103,8 +108,8 @@ class Segment(ABC):
         mask = np.zeros(len(self.live), np.uint64)
         if len(slots):
             at = np.minimum(np.searchsorted(sorted_positions, positions), len(slots) - 1)
-            found = slots[at[sorted_positions[at] == positions]]
-            np.bitwise_or.at(mask, found // CHUNK, np.uint64(1) << (found % CHUNK).astype(np.uint64))
+            held = slots[at[sorted_positions[at] == positions]]
+            np.bitwise_or.at(mask, held // CHUNK, np.uint64(1) << (held % CHUNK).astype(np.uint64))
         return mask
 
     def deleted(self, positions: npt.NDArray[Any]) -> Self:
@@ -123,8 +128,8 @@ class Segment(ABC):
         return position[slots][order], slots[order]
 
 
-def best_of(positions: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], n: int) -> Found:
-    """Return the best n of what has been found for each query, ties by lowest position."""
+def best_of(positions: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], n: int) -> Ranked:
+    """Return the best n of some items per query, ties by lowest position."""
     order = np.lexsort((positions, -scores), axis=1)[:, :n]
     return np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)
 
@@ -134,11 +139,37 @@ def count(mask: Mask) -> int:
     return int(_BITS_OF_BYTE[mask.view(np.uint8)].sum(dtype=np.int64))
 
 
-def shaped(n_queries: int, n: int, found: Found) -> Found:
-    """Return what the core has found as one row per query."""
-    return found[0].reshape(n_queries, n), found[1].reshape(n_queries, n)
+def shaped(n_queries: int, n: int, ranked: Ranked) -> Ranked:
+    """Return the core's results as one row per query."""
+    return ranked[0].reshape(n_queries, n), ranked[1].reshape(n_queries, n)
 
 
 def size_of(arrays: Tensors, name: str) -> int:
     """Return the number of values of an array, 0 if it is not there."""
     return arrays[name].size if name in arrays else 0
+
+
+def positions_of(what: str, positions: npt.ArrayLike, n_positions: int) -> npt.NDArray[np.int64]:
+    """Return positions from numbers, or from one boolean per position."""
+    array = np.atleast_1d(np.asarray(positions))
+    if array.dtype == bool:
+        if array.shape != (n_positions,):
+            raise ValueError(f"{what}: expected {n_positions} booleans, one per position, got shape {array.shape}.")
+        return np.flatnonzero(array)
+    return check_rows(what, array, n_positions).astype(np.int64)
+
+
+def excluded_of(exclude: Any, n_queries: int, n_positions: int) -> Excluded:
+    """Return the starts and positions of what each query leaves out."""
+    if exclude is None:
+        return None, None
+    if not isinstance(exclude, FeatureTable) and not hasattr(exclude, "tocsr"):
+        raise TypeError(f"exclude: expected a sparse matrix of queries × positions, got {type(exclude).__name__}.")
+    table = FeatureTable.of("exclude", exclude)
+    if table.n_rows != n_queries or table.n_columns > n_positions:
+        raise ValueError(
+            f"exclude: expected {n_queries} queries × {n_positions} positions, got a matrix of shape "
+            f"{(table.n_rows, table.n_columns)}."
+        )
+    indptr, indices, _ = table.arrays()
+    return indptr, indices

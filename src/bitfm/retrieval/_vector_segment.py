@@ -12,9 +12,7 @@ from bitfm import _core
 from bitfm.errors import ModelFileError
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensors
-from bitfm.retrieval._segment import Excluded, Found, Items, Mask, Segment, Shapes, shaped, size_of
-
-__all__ = ["VectorSegment"]
+from bitfm.retrieval._segment import Excluded, Items, Mask, Ranked, Segment, Shapes, shaped, size_of
 
 # From so many items on, a single query scans nibbles first, and every scan does without some dimensions:
 _LARGE = 100_000
@@ -26,10 +24,9 @@ class VectorSegment(Segment):
 
     @classmethod
     def of(cls, items: Items, user_length: float) -> Self:
-        basis = _leading_directions(items.vectors)
         weight = user_length / 2  # what a unit of length adds to a good score
-        nibbles = len(items) >= _LARGE
-        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, basis, weight, nibbles)
+        how = _leading_directions(items.vectors), weight, len(items) >= _LARGE
+        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, *how)
         return cls(arrays, arrays["live"])
 
     @classmethod
@@ -43,21 +40,13 @@ class VectorSegment(Segment):
     def _catalogue(self) -> _core.VectorCatalogue:
         return _core.VectorCatalogue(dict(self.arrays))
 
-    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Found:
-        found = self._catalogue.search(mask, rows.as_vectors(), rows.constants, *excluded, n, n_threads)
-        return shaped(len(rows), n, found)
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
+        best = self._catalogue.search(mask, rows.as_vectors(), rows.constants, *excluded, n, n_threads)
+        return shaped(len(rows), n, best)
 
     def items(self) -> Items:
-        slots = self._live_slots
-        arrays = self.arrays
-        n_bytes = arrays["vectors"].shape[1] // 8
-        return Items(
-            arrays["bias"][slots],
-            arrays["position"][slots],
-            np.zeros((0, n_bytes), np.uint8),
-            np.zeros(0, np.float32),
-            arrays["vectors"][slots],
-        )
+        slots, arrays = self._live_slots, self.arrays
+        return Items.of_vectors(arrays["bias"][slots], arrays["position"][slots], arrays["vectors"][slots])
 
 
 def _leading_directions(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:

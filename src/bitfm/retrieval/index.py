@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.parameters import Parameters, Tower, TowerRows, towers
+from bitfm.parameters import Parameters, TowerRows, towers
 from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._export import to_faiss_binary, to_usearch
-from bitfm.retrieval._row_code_segment import RowCodeSegment
-from bitfm.retrieval._segment import Items, Mask, Segment, best_of, count
-from bitfm.retrieval._selection import excluded_of, positions_of
+from bitfm.retrieval._row_codes import RowCodeSegment
+from bitfm.retrieval._segment import Items, Mask, Ranked, Segment, best_of, count, excluded_of, positions_of
 from bitfm.retrieval._vector_segment import VectorSegment
 from bitfm.validation import check_bits, check_choice, check_integer, thread_count
 
@@ -21,6 +20,9 @@ __all__ = ["Index", "RowCodeSettings"]
 
 _MANY = 100_000  # items from which on "auto" takes row codes
 _PAIRS_PER_THREAD = 4_000_000  # below, starting a thread costs more than it saves
+
+
+Segments: TypeAlias = tuple[Segment, ...]
 
 
 class RowCodeSettings(NamedTuple):
@@ -45,9 +47,10 @@ class Index:
 
     Attributes
     ----------
-    parameters : CodeParameters or FactorParameters
     mode : {"exact", "codes"}
-        Whether a search is exact, or finds candidates by row codes; with ``mode="auto"``, which of the two was chosen.
+        Whether a search is exact, or finds candidates by row codes; of ``mode="auto"``, what it has come to.
+    block : str
+        Which of the model's blocks the items are.
 
     Notes
     -----
@@ -60,22 +63,13 @@ class Index:
     >>> from bitfm import Block, Blocks, DistilledFM
     >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
-    >>> rows = {name: block.rows for name, block in shop.blocks().blocks.items()}
-    >>> readers, books = Block(rows["reader"], {"id": sp.identity(200)}), Block(rows["book"], {"id": sp.identity(100)})
+    >>> readers = Block(shop.reader_rows, {"id": sp.identity(200)})
+    >>> books = Block(shop.book_rows, {"id": sp.identity(100)})
     >>> model = DistilledFM(bits=32).fit(Blocks(user=readers, item=books), shop.ratings["rating"])
-    >>> index = model.index()
-    >>> positions, scores = index.search([0, 1, 2], n=5)
+    >>> positions, scores = model.index().search([0, 1, 2], n=5)
     >>> positions.shape, scores.shape
     ((3, 5), (3, 5))
     """
-
-    parameters: Parameters
-    row_codes: RowCodeSettings
-    mode: str
-    _users: Tower
-    _items: Tower
-    _segments: tuple[Segment, ...]
-    _n_positions: int
 
     def __init__(
         self,
@@ -88,36 +82,32 @@ class Index:
         rescore: int = 50,
     ) -> None:
         row_codes = RowCodeSettings(check_bits(bits), check_integer("rescore", rescore, 1, 10**6))
-        self.__setstate__(self._parts(parameters, block, row_codes))
+        self._open(parameters, block, (), 0, row_codes)
         self.mode = check_choice("mode", mode, ("exact", "codes", "auto"))
         self.add(np.arange(self._items.n_features) if items is None else items)
 
     @classmethod
     def of_segments(
-        cls,
-        parameters: Parameters,
-        block: str,
-        segments: tuple[Segment, ...],
-        n_positions: int,
-        row_codes: RowCodeSettings,
+        cls, parameters: Parameters, block: str, segments: Segments, n_positions: int, row_codes: RowCodeSettings
     ) -> Index:
         """Return an index over segments that are there already, as in a file."""
         index = cls.__new__(cls)
-        mode = "codes" if any(isinstance(segment, RowCodeSegment) for segment in segments) else "exact"
-        index.__setstate__(cls._parts(parameters, block, row_codes, segments, n_positions) | {"mode": mode})
+        cls._open(index, parameters, block, segments, n_positions, row_codes)
+        index.mode = "codes" if any(isinstance(segment, RowCodeSegment) for segment in segments) else "exact"
         return index
 
-    @staticmethod
-    def _parts(
+    def _open(
+        self,
         parameters: Parameters,
         block: str | None,
+        segments: Segments,
+        n_positions: int,
         row_codes: RowCodeSettings,
-        segments: tuple[Segment, ...] = (),
-        n_positions: int = 0,
-    ) -> dict[str, Any]:
-        users, items = towers(parameters, block)
-        state = {"parameters": parameters, "row_codes": row_codes, "_users": users, "_items": items}
-        return state | {"_segments": segments, "_n_positions": n_positions}
+    ) -> None:
+        self.parameters, self.row_codes = parameters, row_codes
+        self._users, self._items = towers(parameters, block)
+        self._segments, self._n_positions = segments, n_positions
+        self._writing = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_writing"}
@@ -137,7 +127,7 @@ class Index:
         return self._n_positions
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> Segments:
         """The parts that the catalogue is kept in; each is immutable."""
         return self._segments
 
@@ -154,10 +144,10 @@ class Index:
         n: int = 10,
         *,
         exclude: Any = None,
-        allow: npt.ArrayLike | None = None,
-        deny: npt.ArrayLike | None = None,
+        allow: Any = None,
+        deny: Any = None,
         n_jobs: int | None = -1,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    ) -> Ranked:
         """Return the best n items for each query.
 
         Parameters
@@ -187,38 +177,31 @@ class Index:
     def search_rows(
         self,
         rows: TowerRows,
-        n: int = 10,
+        n: int,
         *,
         exclude: Any = None,
-        allow: npt.ArrayLike | None = None,
-        deny: npt.ArrayLike | None = None,
+        allow: Any = None,
+        deny: Any = None,
         n_jobs: int | None = -1,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    ) -> Ranked:
         """Return the best n items for rows of a users' tower, such as those of users folded in; see `search`."""
-        n = check_integer("n", n, 0)
-        threads = thread_count(n_jobs)
+        n, threads = check_integer("n", n, 0), thread_count(n_jobs)
         segments, n_positions = self._segments, self._n_positions
         excluded = excluded_of(exclude, len(rows), n_positions)
         allowed = None if allow is None else positions_of("allow", allow, n_positions)
         denied = None if deny is None else positions_of("deny", deny, n_positions)
         masks = [_mask(segment, allowed, denied) for segment in segments]
         n = min(n, sum(left for _, left in masks))
-        found = [
+        best = [
             segment.search(mask, rows, excluded, min(n, left), min(threads, 1 + len(rows) * left // _PAIRS_PER_THREAD))
             for segment, (mask, left) in zip(segments, masks, strict=True)
         ]
-        if len(found) == 1:
-            return found[0]
-        return best_of(np.concatenate([p for p, _ in found], axis=1), np.concatenate([s for _, s in found], axis=1), n)
+        if len(best) == 1:
+            return best[0]
+        return best_of(np.concatenate([p for p, _ in best], axis=1), np.concatenate([s for _, s in best], axis=1), n)
 
     def add(self, items: Any) -> npt.NDArray[np.int64]:
-        """Add items, and return their positions.
-
-        Parameters
-        ----------
-        items : Block, or array of int where items are bare ids
-            One item per interaction.
-        """
+        """Add items, a Block or an array of int where items are bare ids, and return their positions."""
         with self._writing:
             rows = self._items.rows("items", items, thread_count(-1))
             positions = np.arange(self._n_positions, self._n_positions + len(rows))
@@ -232,14 +215,7 @@ class Index:
             self._segments = tuple(segment.deleted(gone) for segment in self._segments)
 
     def change(self, positions: npt.ArrayLike, items: Any) -> None:
-        """Give items other features; each keeps its position. What was removed comes back.
-
-        Parameters
-        ----------
-        positions : array of int
-        items : Block, or array of int where items are bare ids
-            One item per position.
-        """
+        """Give items, one per position, other features; each keeps its position. What was removed comes back."""
         with self._writing:
             where = positions_of("positions", positions, self._n_positions)
             rows = self._items.rows("items", items, thread_count(-1))
@@ -257,8 +233,8 @@ class Index:
     def to_faiss_binary(self) -> Any:
         """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
 
-        It finds the nearest codes by Hamming distance. Gains and biases stay behind, so its order is the model's only
-        where all items have the same. Queries are codes as well, such as ``model.codes_`` of users. Needs the extra
+        It finds the nearest codes by Hamming distance, for queries that are codes, such as ``model.codes_`` of users.
+        Gains and biases stay behind, so its order is the model's only where all items have the same. Needs the extra
         ``faiss``.
         """
         return to_faiss_binary(self._segments)
@@ -270,11 +246,8 @@ class Index:
         """
         return to_usearch(self._segments)
 
-    def _put(self, items: Items, segments: tuple[Segment, ...]) -> None:
-        """Put items on a segment of their own, together with those of segments that are not much larger.
-
-        So there are few segments, and an item is moved seldom.
-        """
+    def _put(self, items: Items, segments: Segments) -> None:
+        """Put items on a segment of their own, with those of segments not much larger: few segments, few moves."""
         coded = len(items.codes) == len(items)
         if self.mode == "auto":
             self.mode = "codes" if len(items) >= _MANY and not coded else "exact"
@@ -283,10 +256,8 @@ class Index:
         while kept and type(kept[-1]) is kind and kept[-1].n_items <= 2 * len(items):
             items = Items.together([kept.pop().items(), items])
         length = self._users.typical_length()
-        kept.append(
-            RowCodeSegment.of(items, length, *self.row_codes) if kind is RowCodeSegment else kind.of(items, length)
-        )
-        self._segments = tuple(kept)
+        new = RowCodeSegment.of(items, length, *self.row_codes) if kind is RowCodeSegment else kind.of(items, length)
+        self._segments = (*kept, new)
         self._n_positions = max(self._n_positions, int(items.positions.max(initial=-1)) + 1)
 
 

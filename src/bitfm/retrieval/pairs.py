@@ -23,26 +23,24 @@ def score_pairs(
 ) -> npt.NDArray[np.float64]:
     """Score pairs of users and items, each given on its own; see `DistilledFM.predict_pairs`."""
     blocks = pair_blocks(parameters, users, items, block)
-    scorer = _scorers.get(parameters)
-    if scorer is None:
-        scorer = _scorers[parameters] = _PairScorer(parameters)
+    scorer = _scorers.get(parameters) or _scorers.setdefault(parameters, _PairScorer(parameters))
     return scorer.score(blocks, n_threads)
 
 
 class _PairScorer:
     """The parameters in the order that scoring of pairs reads them.
 
-    Codes, gains and weights are in three places, so that a feature costs three accesses to memory. Once as many
-    features have been read as there are, they are copied to one place each, a record, which takes less than half the
-    time where the model is larger than the caches. The scores are the same.
+    Codes, gains and weights are in three places, so a feature costs three accesses to memory. Once as many features
+    have been read as there are, they are copied to one record each, which takes less than half the time where the model
+    is larger than the caches. The scores are the same.
     """
 
     def __init__(self, parameters: CodeParameters) -> None:
-        p = parameters
-        self._arrays, self._bias, self._across = (p.codes, p.gains, p.weights), p.bias, p.across
-        self._weights = np.ascontiguousarray(p.weights, np.float32)
-        if not np.may_share_memory(self._weights, p.weights):
-            p.weights.flags.writeable = False  # a change in place would go unnoticed
+        self._arrays = parameters.codes, parameters.gains, parameters.weights
+        self._bias, self._across = parameters.bias, parameters.across
+        self._weights = np.ascontiguousarray(parameters.weights, np.float32)
+        if not np.may_share_memory(self._weights, parameters.weights):
+            parameters.weights.flags.writeable = False  # a change in place would go unnoticed
         self._records: npt.NDArray[np.uint8] | None = None
         self._read = 0
 

@@ -11,7 +11,7 @@ from bitfm import persist
 from bitfm.errors import ModelFileError
 from bitfm.parameters import Parameters
 from bitfm.retrieval._code_segment import CodeSegment
-from bitfm.retrieval._row_code_segment import RowCodeSegment
+from bitfm.retrieval._row_codes import RowCodeSegment
 from bitfm.retrieval._segment import Segment
 from bitfm.retrieval._vector_segment import VectorSegment
 from bitfm.retrieval.index import Index, RowCodeSettings

@@ -124,7 +124,7 @@ class DCF(IdCodes):
             max_iter=check_integer("max_iter", self.max_iter, 0),
             inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
-            cross=True,
+            across=True,
             linear=False,
             threads=thread_count(self.n_jobs),
         )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from bitfm.core import predict_codes
-from bitfm.data.blocks import FieldSizes
+from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats
 from bitfm.models.codes import CodeModel
-from bitfm.models.progress import Callback, Progress
+from bitfm.models.progress import Progress
 from bitfm.validation import check_bits, thread_count
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,9 +28,10 @@ _PRECISION = 22  # bits of a score that are exact; float32 has 24
 class IdCodes(CodeModel, ABC):
     """A code for each user and each item, by their ids: ŷ = bias + slope · ⟨b_user, b_item⟩.
 
-    A subclass implements `_learn`. What it returns is stored as a model of codes for all features of X: the ids have
-    gains whose product is the slope; other features, which such methods do not look at, have the gain 0; and no feature
-    has a weight. So prediction, search, pairs and files work as for `DiscreteFM`, and a file opens as the same class.
+    X are `Blocks` of users and items, each with one field of ids; or a matrix, with `fields`. A subclass implements
+    `_learn`. What it returns is stored as a model of codes for all features of X: the ids have gains whose product is
+    the slope; other features, which such methods do not look at, have the gain 0; and no feature has a weight. So
+    prediction, search, pairs and files work as for `DiscreteFM`, and a file opens as the same class.
 
     Parameters
     ----------
@@ -54,29 +55,12 @@ class IdCodes(CodeModel, ABC):
     def __init__(self, bits: int = 64, *, random_state: Any = 0, n_jobs: int | None = -1, verbose: int = 0) -> None:
         self.bits, self.random_state, self.n_jobs, self.verbose = bits, random_state, n_jobs, verbose
 
-    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
-        """Learn the codes.
-
-        Parameters
-        ----------
-        X : Blocks of users and items, each with one field of ids; or a matrix, with `fields`
-        y : ratings, one an interaction
-        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
-        callback : called with an `Iteration` after each iteration; returning True stops the fit
-        """
-        with self._all_or_nothing():
-            for name in ("pairs_", "saved_index"):  # of a fit to other blocks
-                self.__dict__.pop(name, None)
-            blocks, y, _ = self._training_data(X, y, None, fields)
-            ratings = IdRatings.of(blocks, y, type(self).__name__)
-            check_bits(self.bits)
-            thread_count(self.n_jobs)
-            progress = Progress(self.verbose, callback)
-            codes = self._learn(ratings, np.random.default_rng(self._seed()), progress)
-            self._store(ratings, *codes)
-            self.fit_log_ = progress.history
-            self.n_iter_ = len(self.fit_log_)
-        return self
+    def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:
+        ratings = IdRatings.of(blocks, y, type(self).__name__)
+        check_bits(self.bits)
+        thread_count(self.n_jobs)
+        codes = self._learn(ratings, np.random.default_rng(self._seed()), progress)
+        self._store(ratings, *codes)
 
     @abstractmethod
     def _learn(

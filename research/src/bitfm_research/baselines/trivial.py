@@ -149,7 +149,7 @@ class RandomScores(FeatureModel):
             found.append(rows[block.rows])
         return found
 
-    def _crosses(self) -> bool:
+    def _across(self) -> bool:
         return hasattr(self, "weights_")  # so that a plain matrix is split into users and items
 
 

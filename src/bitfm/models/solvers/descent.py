@@ -9,8 +9,7 @@ import numpy as np
 
 from bitfm.core import make_trainer
 from bitfm.models.losses.squared import SquaredLoss
-from bitfm.models.solvers.parameters import FMParameters
-from bitfm.models.solvers.registry import FMProblem, FMSettings, Solution, Solver, register_solver
+from bitfm.models.solvers.registry import FMParameters, FMProblem, FMSettings, Solution, Solver, register_solver
 
 __all__ = ["fit_als", "fit_sgd"]
 
@@ -19,8 +18,7 @@ _REFRESH = 10  # sweeps after which residuals are computed anew, so that roundin
 
 def fit_als(problem: FMProblem) -> Solution:
     """Lower the loss + λ Σ w² + λ Σ v² by coordinate descent, on a quadratic that bounds it in each sweep."""
-    s, trainer = problem.settings, _trainer(problem)
-    blocks, y, weight = problem.train
+    s, trainer, (blocks, y, weight) = problem.settings, _trainer(problem), problem.train
     squared = isinstance(s.loss, SquaredLoss)  # which is its own quadratic
 
     def sweep(now: FMParameters, number: int) -> float:
@@ -47,9 +45,8 @@ def fit_sgd(problem: FMProblem) -> Solution:
 
     def epoch(now: FMParameters, _: int) -> float:
         order = problem.rng.permutation(len(problem.train.y)).astype(np.int32)
-        now.bias, loss = trainer.sweep_sgd(
-            now.bias, now.weights, now.factors, s.ridge_v, s.ridge_w, s.learning_rate, order
-        )
+        ridges = s.ridge_v, s.ridge_w
+        now.bias, loss = trainer.sweep_sgd(now.bias, now.weights, now.factors, *ridges, s.learning_rate, order)
         return float(loss)
 
     best, number = _descend(problem, "sgd", epoch, remedy)
@@ -86,10 +83,8 @@ def _trainer(problem: FMProblem) -> Any:
 
 def _check(name: str, now: FMParameters, loss: float, number: int, s: FMSettings, remedy: str) -> None:
     if not np.isfinite([loss, now.bias]).all():
-        raise ValueError(
-            f"{name} diverged in iteration {number}: {remedy}, lower init_scale (now {s.init_scale}), "
-            "or scale the features."
-        )
+        advice = f"{remedy}, lower init_scale (now {s.init_scale}), or scale the features."
+        raise ValueError(f"{name} diverged in iteration {number}: {advice}")
 
 
 register_solver("als", Solver(fit_als, regularization=30.0, linear_regularization=5.0, n_iter=50, any_loss=True))

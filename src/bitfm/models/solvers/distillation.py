@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from bitfm.core import make_trainer, predict_codes
+from bitfm.core import make_trainer
 from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.fm import FM
 from bitfm.models.progress import Iteration, Progress
 from bitfm.models.solvers.teacher import TeacherParameters, default_teacher, teacher_by_descent, teacher_parameters
 from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
+from bitfm.parameters import CodeParameters
 
-__all__ = ["DistillationFit", "DistillationSettings", "DistilledParameters"]
+__all__ = ["DistillationFit", "DistillationSettings"]
 
 _SETTLED = 0.01  # share of the bits that may still flip when the codes are done
 _WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
@@ -39,7 +40,7 @@ class DistillationSettings:
     validation_fraction: float
     max_iter: int
     inner_iter: int
-    cross: bool
+    across: bool
     seed: int
     threads: int
 
@@ -54,41 +55,28 @@ class _Choice(NamedTuple):
     scales: npt.NDArray[np.float64]
 
 
-class DistilledParameters(NamedTuple):
-    """What the fit yields."""
-
-    codes: npt.NDArray[np.uint8]
-    gains: npt.NDArray[np.float32]
-    weights: Floats
-    bias: float
-
-
 class DistillationFit:
     """Fits a teacher, then codes and gains to its scores, then the weights. Afterwards the teacher is not needed."""
 
     def __init__(self, blocks: Blocks, y: Floats, settings: DistillationSettings, progress: Progress) -> None:
-        self.settings, self.progress = settings, progress
-        self._blocks, self._y = blocks, y
+        self.settings, self.progress, self._blocks, self._y = settings, progress, blocks, y
         self._rng = np.random.default_rng(settings.seed)
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
-    def run(self) -> DistilledParameters:
+    def run(self) -> CodeParameters:
         """Return the model."""
-        s = self.settings
+        s, view = self.settings, None
         strength = s.anchor_strength if s.anchor_strength is not None else float("inf")
         choice = _Choice(strength, np.ones(len(self._blocks.fields)))
-        view = None
         if s.teacher is not None and hasattr(s.teacher, "weights_"):
-            parameters = teacher_parameters(s.teacher, self._blocks, self._y, cross=s.cross, seed=s.seed)
+            parameters = teacher_parameters(s.teacher, self._blocks, self._y, across=s.across, seed=s.seed)
             view = _TrainingView(self._blocks, self._y, parameters, s)
         else:
             held_out = self._rng.random(len(self._y)) < s.validation_fraction
             if held_out.any() and not held_out.all():
                 choice, view = self._choose(held_out)
-            if not self._stopped:  # else the trial is what there is
-                view = None
-        if view is None:
-            view = self._fit_teacher(self._blocks, self._y, "teacher")
+                view = view if self._stopped else None  # the trial is what there is, or of no more use
+        view = view or self._fit_teacher(self._blocks, self._y, "teacher")
         distillation = self._fit_codes(view)
         self._fit_codes_to_data(view, distillation, choice.strength)
         return self._fit_weights(view, distillation, choice.scales)
@@ -105,17 +93,17 @@ class DistillationFit:
         view = self._fit_teacher(learnt, y, "trial")
         distillation = self._fit_codes(view)
 
-        def errors(parameters: DistilledParameters) -> Floats:
-            return (truth - self._predict(unseen, parameters)) ** 2
+        def errors(parameters: CodeParameters) -> Floats:
+            return np.asarray((truth - parameters.scores(unseen.design(), s.threads)) ** 2)
 
-        as_is = np.ones(len(learnt.fields))
-        nothing = np.zeros_like(as_is)
+        as_is, nothing = np.ones(len(learnt.fields)), np.zeros(len(learnt.fields))
         best, least = _Choice(float("inf"), nothing), (linear := errors(self._fit_weights(view, distillation, nothing)))
         strengths = _STRENGTHS if s.anchor_strength is None else (s.anchor_strength,)
-        for strength in strengths if s.cross else (float("inf"),):
+        for strength in strengths if s.across else (float("inf"),):
             self._fit_codes_to_data(view, distillation, strength)
             unscaled = self._fit_weights(view, distillation, as_is)
-            left = truth - self._predict(unseen, unscaled._replace(gains=np.zeros_like(unscaled.gains)))
+            linear_part = replace(unscaled, gains=np.zeros_like(unscaled.gains))
+            left = truth - linear_part.scores(unseen.design(), s.threads)
             fitted = distillation.fit_scales(unseen, left, spread=_SCALE_SPREAD)
             for scales, candidate in ((fitted, self._fit_weights(view, distillation, fitted)), (as_is, unscaled)):
                 squares = errors(candidate)
@@ -129,42 +117,32 @@ class DistillationFit:
     def _fit_teacher(self, blocks: Blocks, y: Floats, stage: str) -> _TrainingView:
         """Fit a teacher: the one asked for, or by default two that are better together."""
         s = self.settings
-        own = s.teacher is None
+        own, pairs, seed = s.teacher is None, "across" if s.across else "all", int(self._rng.integers(2**31))
         teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(s.teacher)
-        teacher.set_params(
-            pairs="across" if s.cross else "all", n_jobs=s.threads, random_state=int(self._rng.integers(2**31))
-        )
-        teacher.fit(blocks, y, callback=self._forward(stage))
-        parameters = teacher_parameters(teacher, blocks, y, cross=s.cross, seed=s.seed)
+        teacher.set_params(pairs=pairs, n_jobs=s.threads, random_state=seed)
+        teacher.fit(blocks, y, callback=partial(self._forward, stage))
+        parameters = teacher_parameters(teacher, blocks, y, across=s.across, seed=s.seed)
         del teacher  # its draws are large
         if own and not self._stopped:
-            callback = self._forward(f"{stage}-als")
-            other = teacher_by_descent(blocks, y, cross=s.cross, seed=s.seed, n_threads=s.threads, callback=callback)
+            callback = partial(self._forward, f"{stage}-als")
+            other = teacher_by_descent(blocks, y, across=s.across, seed=s.seed, n_threads=s.threads, callback=callback)
             parameters = parameters.averaged_with(other)
         return _TrainingView(blocks, y, parameters, s)
 
-    def _forward(self, stage: str) -> Callable[[Iteration], bool]:
-        """Return a callback for a teacher's fit."""
-
-        def forward(item: Iteration) -> bool:
-            self._stopped = self._stopped or self.progress.forward(item, stage)
-            return self._stopped
-
-        return forward
+    def _forward(self, stage: str, item: Iteration) -> bool:
+        """Report an iteration of a teacher's fit; whether to stop it."""
+        self._stopped = self._stopped or self.progress.forward(item, stage)
+        return self._stopped
 
     def _report(self, *iteration: Any) -> None:
         self._stopped = self._stopped or self.progress.report(*iteration)
 
     def _fit_codes(self, view: _TrainingView) -> Distillation:
         """Fit codes and gains to the teacher."""
-        s = self.settings
-        given = view.blocks, view.factors, s.bits
+        s, teacher = self.settings, (view.blocks, view.factors)
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
-            distillation: Distillation
-            if s.cross:
-                distillation = RowDistillation(*given, shared_gains=s.shared_gains, seed=s.seed, n_threads=s.threads)
-            else:
-                distillation = FeatureDistillation(*given, seed=s.seed, n_threads=s.threads)
+            how: Any = {"seed": s.seed, "n_threads": s.threads} | ({"shared_gains": s.shared_gains} if s.across else {})
+            distillation: Distillation = (RowDistillation if s.across else FeatureDistillation)(*teacher, s.bits, **how)
         check_finite("distillation", 0, float(np.sum(distillation.gains)))
         for number in range(1, s.max_iter + 1):
             with np.errstate(over="ignore", invalid="ignore"):
@@ -194,23 +172,18 @@ class DistillationFit:
 
     def _fit_weights(
         self, view: _TrainingView, distillation: Distillation, scales: npt.NDArray[np.float64]
-    ) -> DistilledParameters:
+    ) -> CodeParameters:
         """Fit weights and bias to what the codes leave."""
-        s = self.settings
-        sizes = [f.size for f in view.blocks.fields]
+        s, sizes, loss = self.settings, [f.size for f in view.blocks.fields], float("inf")
         gains = distillation.gains * np.repeat(scales, sizes).astype(np.float32)
         trainer, weights, bias, ridge = view.open(distillation.codes, gains)
-        loss = float("inf")
         for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
             bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
             before, loss = loss, trainer.loss(s.threads)
             if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
                 break
-        return DistilledParameters(distillation.codes, gains, weights, bias)
-
-    def _predict(self, blocks: Blocks, parameters: DistilledParameters) -> Floats:
-        codes, gains, weights, bias = parameters
-        return predict_codes(blocks.design(), bias, weights, codes, gains, self.settings.cross, self.settings.threads)
+        pairs = "across" if s.across else "all"
+        return CodeParameters(view.blocks.fields, bias, weights, distillation.codes, gains, pairs)
 
 
 class _TrainingView:
@@ -227,7 +200,7 @@ class _TrainingView:
         """Return a trainer at these codes and about the teacher's weights; weights, bias; the weights' λ by field."""
         s = self._settings
         if self._trainer is None:
-            self._trainer = make_trainer(self.blocks.design(), self.y, None, across=s.cross)
+            self._trainer = make_trainer(self.blocks.design(), self.y, None, across=s.across)
         weights, bias = self._weights.astype(self.blocks.dtype), self._bias
         self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
         if not self._trainer.loss(s.threads) <= len(self.y) * np.var(self.y):  # the teacher is worse than the mean

@@ -6,34 +6,23 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import make_trainer
 from bitfm.models.base import Floats, check_finite, counted
-from bitfm.models.solvers.parameters import FMParameters
-from bitfm.models.solvers.registry import FMProblem, Solution, Solver, register_solver
-
-__all__ = [
-    "MOST_NUMBERS",
-    "Samples",
-    "Schedule",
-    "by_feature",
-    "fit_gibbs",
-    "from_features",
-    "last_draws",
-    "side_by_side",
-]
-
-MOST_NUMBERS = 2**20  # that the core takes of a feature: samples × rank
+from bitfm.models.solvers.registry import FMParameters, FMProblem, Solution, Solver, register_solver
+from bitfm.parameters.saving import MOST_NUMBERS
 
 _REFRESH = 10  # steps after which residuals are computed anew, so that rounding cannot build up
 _LINEAR_STEPS = 40  # of the start, and the sweeps of coordinate descent that follow, with their λ
 _DESCENT_SWEEPS, _DESCENT_RIDGE = 5, 6.0
 # Of the hyperpriors λ, τ ~ Gamma(½, ½) and μ | λ ~ N(0, 1 / λ): weak, for targets of variance 1.
 _SHAPE = _RATE = _MEAN_WEIGHT = 1.0
+
+_Fields: TypeAlias = list[npt.NDArray[np.intp]]  # the features of each that occur
 
 
 class Samples(NamedTuple):
@@ -43,20 +32,16 @@ class Samples(NamedTuple):
 
     Attributes
     ----------
-    biases : array of float64, one per sample
+    biases, noise_precisions : array of float64, one per sample
+        The latter are 1 / the variance of a target, given its score.
     weights : array, samples × features
     factors : array, samples × features × rank
-    noise_precisions : array of float64, one per sample
-        1 / the variance of a target given its score.
 
     Examples
     --------
     >>> from bitfm import FM
-    >>> from bitfm.datasets import make_bookshop
-    >>> shop = make_bookshop(200, 100, 4000)
-    >>> model = FM(rank=8, solver="gibbs", n_iter=20, n_samples=5).fit(shop.blocks(), shop.ratings["rating"])
-    >>> model.samples_.factors.shape == (5, model.n_features_in_, 8)
-    True
+    >>> FM(rank=8, solver="gibbs", n_samples=5).fit([[0, 1], [1, 0]], [3, 4]).samples_.factors.shape
+    (5, 2, 8)
     """
 
     biases: npt.NDArray[np.float64]
@@ -69,7 +54,7 @@ class Samples(NamedTuple):
         return from_features, (self.biases, self.weights, by_feature(self), self.noise_precisions)
 
 
-class Schedule(NamedTuple):
+class _Schedule(NamedTuple):
     """How many sweeps each chain makes, and which draws are kept: the last ones of all chains, some sweeps apart."""
 
     n_iter: int
@@ -85,15 +70,14 @@ class Schedule(NamedTuple):
     def n_keeping(self, number: int) -> int:
         """Return how many chains' draws to keep after this sweep: of the last chains."""
         left = self.n_iter - number
-        if left % self.thin:
-            return 0
-        return int(np.clip(self.n_samples - left // self.thin * self.n_chains, 0, self.n_chains))
+        n = self.n_samples - left // self.thin * self.n_chains
+        return 0 if left % self.thin else min(max(n, 0), self.n_chains)
 
 
 def fit_gibbs(problem: FMProblem) -> Solution:
     """Draw from the posterior: a chain from each of several starts, or on from earlier draws."""
     s, previous = problem.settings, problem.previous
-    schedule = Schedule(s.n_iter, s.n_samples, s.thin, min(s.n_chains, s.n_samples))
+    schedule = _Schedule(s.n_iter, s.n_samples, s.thin, min(s.n_chains, s.n_samples))
     if schedule.n_kept * s.rank > MOST_NUMBERS:
         raise ValueError(
             f"n_samples: {schedule.n_kept} draws of rank {s.rank} are {schedule.n_kept * s.rank} "
@@ -110,7 +94,7 @@ def fit_gibbs(problem: FMProblem) -> Solution:
 
 
 def _draw_samples(
-    problem: FMProblem, starts: list[FMParameters], schedule: Schedule, rngs: list[np.random.Generator]
+    problem: FMProblem, starts: list[FMParameters], schedule: _Schedule, rngs: list[np.random.Generator]
 ) -> Samples:
     """Run a chain from each start and return what they keep, the last draws last."""
     blocks, y, sample_weight = problem.train
@@ -127,7 +111,10 @@ def _draw_samples(
         now = start.scaled(1 / unit, middle) if resume else FMParameters(0.0, start.weights, start.factors)
         own_threads = n_threads // workers + (c < n_threads % workers)
         chains.append(GibbsChain(trainer.sibling() if c else trainer, fields, now, mass, rng, own_threads))
-    store = _Store(schedule.n_kept, starts[0].factors.shape, blocks.dtype)
+    kept, n, (n_features, rank) = schedule.n_kept, 0, starts[0].factors.shape
+    factors = np.empty((n_features, kept, rank), blocks.dtype)
+    weights = np.empty((kept, n_features), blocks.dtype)
+    store = from_features(np.empty(kept), weights, factors, np.empty(kept))
     with _in_threads(workers, trainer.cancel) as each:
         if not resume:
             each(GibbsChain.start, chains)
@@ -136,24 +123,22 @@ def _draw_samples(
             check_finite("gibbs", number, loss)
             stop = problem.progress.report("gibbs", number, schedule.n_iter, loss, loss)
             keeping = schedule.n_keeping(number)
-            if stop and store.n + keeping < schedule.n_chains:  # of every chain a draw, for another fit to go on from
-                keeping = min(schedule.n_kept - store.n, schedule.n_chains)
+            if stop and n + keeping < schedule.n_chains:  # of every chain a draw, for another fit to go on from
+                keeping = min(kept - n, schedule.n_chains)
             for chain in chains[len(chains) - keeping :]:
-                store.add(chain.now.scaled(unit, -middle / unit), chain.noise_precision / unit**2)
+                drawn = chain.now.scaled(unit, -middle / unit)
+                store.biases[n], store.noise_precisions[n] = drawn.bias, chain.noise_precision / unit**2
+                store.weights[n], store.factors[n] = drawn.weights, drawn.factors
+                n += 1
             if stop:
                 break
-    return store.samples()
-
-
-Each = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
+    samples = Samples(*(draws[:n] for draws in store))  # fewer than there is room for if the fit was stopped
+    return from_features(samples.biases, samples.weights, by_feature(samples), samples.noise_precisions)
 
 
 @contextmanager
-def _in_threads(workers: int, cancel: Callable[[], None]) -> Iterator[Each]:
-    """Yield a function that calls another for each of a list, in that many threads, or in none if there are none left.
-
-    If anything goes wrong, cancel what the threads are at, and let nothing of it go on.
-    """
+def _in_threads(workers: int, cancel: Callable[[], None]) -> Iterator[Callable[[Any, list[Any]], list[Any]]]:
+    """Yield a map over a list, in that many threads, or in none if there are none left; an error cancels them all."""
     if workers == 1 or not _threads_start(workers):
         yield lambda call, items: [call(item) for item in items]
         return
@@ -173,6 +158,7 @@ def _threads_start(n: int) -> bool:
     try:
         for thread in threads:
             thread.start()
+        return True
     except RuntimeError:
         return False
     finally:
@@ -180,7 +166,6 @@ def _threads_start(n: int) -> bool:
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
-    return True
 
 
 def _centre_and_scale(y: Floats, weight: Floats | None, dtype: np.dtype[Any]) -> tuple[float, float]:
@@ -219,35 +204,13 @@ def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[FM
     ]
 
 
-class _Store:
-    """Room for the draws of all chains, a feature's factors of all of them side by side."""
-
-    def __init__(self, size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._factors = np.empty((shape[0], size, shape[1]), dtype)
-        self._weights = np.empty((size, shape[0]), dtype)
-        self._biases, self._precisions = np.empty(size), np.empty(size)
-        self.n = 0
-
-    def add(self, drawn: FMParameters, noise_precision: float) -> None:
-        self._biases[self.n], self._weights[self.n], self._factors[:, self.n] = (
-            drawn.bias, drawn.weights, drawn.factors,
-        )  # fmt: skip
-        self._precisions[self.n] = noise_precision
-        self.n += 1
-
-    def samples(self) -> Samples:
-        kept = slice(self.n)  # fewer than there is room for if the fit was stopped
-        factors = np.ascontiguousarray(self._factors[:, kept])
-        return from_features(self._biases[kept], self._weights[kept], factors, self._precisions[kept])
-
-
 class _Prior:
     """Means and precisions of a parameter by field (and factor), drawn from their posterior given the parameter."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.precision, self.mean = np.ones(shape), np.zeros(shape)
 
-    def draw(self, values: Floats, fields: list[npt.NDArray[np.intp]], rng: np.random.Generator) -> None:
+    def draw(self, values: Floats, fields: _Fields, rng: np.random.Generator) -> None:
         for f, features in enumerate(fields):
             if not len(features):
                 continue  # nothing to learn from, and 0 is what the mean's draws would average to
@@ -267,25 +230,15 @@ class GibbsChain:
 
     The chain works on targets of mean 0 and variance 1. It starts from draws of the linear part alone: begun with all
     parameters at once, factors first take over what weights should explain, and give it back only slowly. Then a few
-    sweeps of coordinate descent wake the factors: from small ones a chain finds its way, too, but where data are scarce
-    that takes dozens of sweeps.
+    sweeps of coordinate descent wake the factors: where data are scarce, small ones would take dozens of sweeps.
     """
 
     def __init__(
-        self,
-        trainer: Any,
-        fields: list[npt.NDArray[np.intp]],
-        now: FMParameters,
-        mass: float,
-        rng: np.random.Generator,
-        n_threads: int,
+        self, trainer: Any, fields: _Fields, now: FMParameters, mass: float, rng: np.random.Generator, n_threads: int
     ) -> None:
         self._trainer, self._fields, self._mass, self._rng, self._threads = trainer, fields, mass, rng, n_threads
-        self._of_weights = _Prior((len(fields),))
-        self._of_factors = _Prior((len(fields), now.factors.shape[1]))
-        self._steps = 0
-        self.now = now
-        self.noise_precision = 1.0
+        self._of_weights, self._of_factors = _Prior((len(fields),)), _Prior((len(fields), now.factors.shape[1]))
+        self.now, self.noise_precision, self._steps = now, 1.0, 0
 
     def start(self) -> None:
         """Draw bias and weights a few times with no factors; then fit these."""

@@ -41,7 +41,7 @@ class TargetScale:
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """Parameters, checked."""
+    """DiscreteFM's parameters, checked."""
 
     bits: int
     alpha: float
@@ -50,26 +50,17 @@ class PaperSettings:
     max_iter: int
     inner_iter: int
     tol: float
-    cross: bool
+    across: bool
     linear: bool
     threads: int
 
 
 class ProximalTarget(Protocol):
-    """A matrix that factors or codes are drawn to, which follows them in turn.
+    """A matrix that factors or codes are drawn to, which follows them in turn."""
 
-    Attributes
-    ----------
-    strength : float
-        The objective has − 2 · strength · tr(BᵀM).
-    matrix : array of float32, features × bits
-    penalty : float
-        What all of it, of which tr(BᵀM) is a part, adds to the objective.
-    """
-
-    strength: float
-    matrix: npt.NDArray[np.float32]
-    penalty: float
+    strength: float  # the objective has − 2 · strength · tr(BᵀM)
+    matrix: npt.NDArray[np.float32]  # features × bits
+    penalty: float  # what all of it, of which tr(BᵀM) is a part, adds to the objective
 
     def ridges(self, n_fields: int) -> npt.NDArray[np.float64]:
         """Return the penalty of the factors' squares in the relaxed problem, one per field."""
@@ -92,10 +83,10 @@ class JointDelegate:
 
     def follow(self, values: npt.NDArray[Any], rng: np.random.Generator, n_threads: int) -> None:
         """Solve the D-subproblem."""
-        found = nearest_delegate(values, rng, getattr(self, "matrix", None), n_threads)
-        self.matrix = found.matrix
-        squares = 0.0 if values.dtype == np.uint8 else found.squares  # those of codes are constant
-        self.penalty = self.strength * (squares - 2 * found.trace)
+        delegate = nearest_delegate(values, rng, getattr(self, "matrix", None), n_threads)
+        self.matrix = delegate.matrix
+        squares = 0.0 if values.dtype == np.uint8 else delegate.squares  # those of codes are constant
+        self.penalty = self.strength * (squares - 2 * delegate.trace)
 
 
 class PaperFit:
@@ -112,16 +103,14 @@ class PaperFit:
     ) -> None:
         self.settings, self.proximal, self.rng, self.progress = settings, proximal, rng, progress
         self.dtype, self.n = blocks.dtype, blocks.n_features
-        self.trainer: Any = make_trainer(blocks.design(), targets, None, across=settings.cross)
+        self.trainer: Any = make_trainer(blocks.design(), targets, None, across=settings.across)
         self.ridge = np.full(len(blocks.fields), settings.alpha)
-        self.weights = np.zeros(self.n, self.dtype)
-        self.bias = 0.0
+        self.weights, self.bias = np.zeros(self.n, self.dtype), 0.0
         self.codes: npt.NDArray[np.uint8]
 
     def run(self) -> None:
         """Run both stages; afterwards codes, weights and bias hold the solution."""
-        s = self.settings
-        stopped = False
+        s, stopped = self.settings, False
         if s.relaxed:
             factors = self.rng.random((self.n, s.bits), self.dtype.type)
             factors -= 0.5
@@ -135,8 +124,8 @@ class PaperFit:
             self._solve_codes()
 
     def _solve_relaxed(self, factors: Floats) -> bool:
-        s = self.settings
-        proximal, ridges = self.proximal, self.proximal.ridges(len(self.ridge))
+        s, proximal = self.settings, self.proximal
+        ridges = proximal.ridges(len(self.ridge))
         proximal.follow(factors, self.rng, s.threads)
         for number in range(1, s.init_iter + 1):
             if number % _REFRESH == 1:
@@ -166,9 +155,8 @@ class PaperFit:
             self.bias = self.trainer.sweep_weights(self.bias, self.weights, self.ridge, True, self.settings.threads)
 
     def _report(self, stage: str, number: int, total: int, flips: int = 0) -> bool:
-        s = self.settings
-        loss = self.trainer.loss(s.threads)
-        ridge = s.alpha * float(np.sum(self.weights.astype(np.float64) ** 2))
+        loss = self.trainer.loss(self.settings.threads)
+        ridge = self.settings.alpha * float(np.sum(self.weights.astype(np.float64) ** 2))
         objective = loss + ridge + self.proximal.penalty
         check_finite(stage, number, objective, self.bias)
         return self.progress.report(stage, number, total, loss, objective, flips)

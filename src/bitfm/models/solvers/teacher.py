@@ -15,7 +15,7 @@ from bitfm.models.base import Floats
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback
 from bitfm.models.solvers.gibbs import side_by_side
-from bitfm.models.solvers.parameters import FMParameters
+from bitfm.models.solvers.registry import FMParameters
 from bitfm.models.solvers.teacher_distance import mean_squares
 
 __all__ = ["TeacherParameters", "default_teacher", "ridge_by_field", "teacher_by_descent", "teacher_parameters"]
@@ -44,30 +44,20 @@ class TeacherParameters(NamedTuple):
         return TeacherParameters(factors, (self.weights + other.weights) / 2, (self.bias + other.bias) / 2, self.ridge)
 
 
-def teacher_parameters(teacher: FM, blocks: Blocks, y: Floats, *, cross: bool, seed: int) -> TeacherParameters:
+def teacher_parameters(teacher: FM, blocks: Blocks, y: Floats, *, across: bool, seed: int) -> TeacherParameters:
     """Return the parameters of a model that was fitted to these data."""
-    factors = _factors_of(teacher, blocks, cross=cross, seed=seed)
+    factors = _factors_of(teacher, blocks, across=across, seed=seed)
     return TeacherParameters(factors, teacher.weights_, teacher.bias_, _weight_ridge(teacher, blocks, y))
 
 
 def teacher_by_descent(
-    blocks: Blocks, y: Floats, *, cross: bool, seed: int, n_threads: int, callback: Callback
+    blocks: Blocks, y: Floats, *, across: bool, seed: int, n_threads: int, callback: Callback
 ) -> FMParameters:
-    """Fit a teacher by coordinate descent.
-
-    Its errors differ from those of draws from a posterior, and the mean of both is better than either.
-    """
+    """Fit a teacher by coordinate descent, whose errors differ from those of draws: the mean of both is better."""
     middle, unit = float(np.mean(y)), float(np.std(y)) or 1.0
-    model = FM(
-        _RANK,
-        n_iter=_SWEEPS,
-        tol=0,
-        regularization=ridge_by_field(blocks),
-        linear_regularization=_WEIGHT_RIDGE,
-        pairs="across" if cross else "all",
-        random_state=seed,
-        n_jobs=n_threads,
-    ).fit(blocks, (y - middle) / unit, callback=callback)
+    model = FM(_RANK, n_iter=_SWEEPS, tol=0, pairs="across" if across else "all", random_state=seed, n_jobs=n_threads)
+    model.set_params(regularization=ridge_by_field(blocks), linear_regularization=_WEIGHT_RIDGE)
+    model.fit(blocks, (y - middle) / unit, callback=callback)
     return FMParameters(model.bias_, model.weights_, model.factors_).scaled(unit, -middle / unit)
 
 
@@ -77,21 +67,16 @@ def ridge_by_field(blocks: Blocks) -> dict[str, float]:
     Such columns could take on any length with the λ for many, and spare the other side the penalty.
     """
     squares, seen, ridge = mean_squares(blocks), blocks.occurring(), {}
-    most = {field.block: 0 for field in blocks.fields}
     for field in blocks.fields:
-        most[field.block] = max(most[field.block], field.size)
-    for field in blocks.fields:
+        most = max(other.size for other in blocks.fields if other.block == field.block)
         part = slice(field.start, field.stop)
         mass = squares[part][seen[part]].mean() if seen[part].any() else 0.0
-        ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, float(mass) * most[field.block] / 2)
+        ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, float(mass) * most / 2)
     return ridge
 
 
 def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
-    """Return the default teacher, by Gibbs sampling, with fewer draws where they would be large.
-
-    For a trial half the chains do: they show as well how far to trust each field.
-    """
+    """Return the default teacher, by Gibbs sampling, with fewer draws where they would be large, and for a trial."""
     chains = _TRIAL_CHAINS if trial else _CHAINS
     draws = _DRAWS * chains
     while draws > chains and draws * _RANK * blocks.n_features * blocks.dtype.itemsize > _MOST_BYTES:
@@ -99,11 +84,11 @@ def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
     return FM(_RANK, solver="gibbs", n_chains=chains, n_samples=draws, thin=_KEPT_SWEEPS * chains // draws)
 
 
-def _factors_of(teacher: FM, blocks: Blocks, *, cross: bool, seed: int) -> npt.NDArray[np.float32]:
+def _factors_of(teacher: FM, blocks: Blocks, *, across: bool, seed: int) -> npt.NDArray[np.float32]:
     """Return vectors whose inner products are the teacher's pair terms: with draws, about their mean.
 
     The draws side by side have that mean as their inner product. Nearly all of it lies in few directions, about as many
-    as a draw has factors; the others differ from draw to draw. Four times as many are kept.
+    as a draw has factors; four times as many are kept.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # codes cannot be fitted to such numbers, and their fit says so
         if not hasattr(teacher, "samples_"):
@@ -112,25 +97,21 @@ def _factors_of(teacher: FM, blocks: Blocks, *, cross: bool, seed: int) -> npt.N
         width = _WIDTH * factors.shape[1] // n
         if factors.shape[1] > width:
             with single_blas_thread():
-                factors = factors @ _main_directions(factors, blocks, width, cross=cross, seed=seed)
+                factors = factors @ _main_directions(factors, blocks, width, across=across, seed=seed)
         return np.asarray(factors / np.sqrt(n), np.float32)
 
 
-def _main_directions(factors: Floats, blocks: Blocks, width: int, *, cross: bool, seed: int) -> Floats:
+def _main_directions(factors: Floats, blocks: Blocks, width: int, *, across: bool, seed: int) -> Floats:
     """Return the axes along which rows' vectors (or features', where blocks are not told apart) are largest."""
-    rng = np.random.default_rng(seed)
-    examples = list(_rows(factors, blocks, rng) if cross else _features(factors, blocks, rng))
-    if not examples:
-        return np.eye(factors.shape[1], width, dtype=factors.dtype)
+    rng, axes = np.random.default_rng(seed), np.eye(factors.shape[1])
+    examples = list(_rows(factors, blocks, rng) if across else _features(factors, blocks, rng))
     # The sides count alike: their scales are arbitrary, as only products matter.
-    stacked = np.concatenate([x / (np.linalg.norm(x) or 1.0) for x in examples], dtype=np.float64)
-    if not np.isfinite(stacked).all():
-        return np.eye(factors.shape[1], width, dtype=factors.dtype)
-    if len(stacked) < factors.shape[1]:
+    stacked = np.concatenate([np.zeros((0, len(axes))), *(x / (np.linalg.norm(x) or 1.0) for x in examples)])
+    if not len(stacked) or not np.isfinite(stacked).all():
+        return np.asarray(axes[:, :width], factors.dtype)
+    if len(stacked) < len(axes):
         axes, _ = np.linalg.qr(stacked.T)  # no other direction occurs
         stacked = stacked @ axes
-    else:
-        axes = np.eye(factors.shape[1])
     n = stacked.shape[1]
     _, vectors = scipy.linalg.eigh(stacked.T @ stacked, subset_by_index=(max(0, n - width), n - 1))
     return np.asarray(axes @ vectors, factors.dtype)

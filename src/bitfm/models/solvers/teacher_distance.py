@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.linalg
 import scipy.optimize
 
 from bitfm.core import anchor_field, anchor_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
-from bitfm.data.blocks import Blocks
+from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
 __all__ = ["FeatureDistillation", "RowDistillation", "mean_squares"]
@@ -41,6 +42,10 @@ class _Moments(NamedTuple):
     code_gram: Matrix  # H = Σ π P Pᵀ
     cross: Matrix  # C = Σ π P pᵀ
 
+    @classmethod
+    def total(cls, parts: list[_Moments]) -> _Moments:
+        return cls(_total([m.code_gram for m in parts]), _total([m.cross for m in parts]))
+
 
 class _BlockRows:
     """The rows of a block, weighted by the share of the interactions that use them."""
@@ -48,41 +53,32 @@ class _BlockRows:
     def __init__(self, weights: Matrix, fields: list[_Field]) -> None:
         self.weights, self.fields = weights, fields
         self.teacher_vectors = _total([f.teacher_vectors for f in fields])
-        self._moments: tuple[_Moments, _Moments] | None = None
-        self._teacher_grams: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
 
     @property
     def code_vectors(self) -> Matrix:
         """P of the rows, all fields together."""
         return _total([f.code_vectors for f in self.fields])
 
+    @cached_property
     def moments(self) -> tuple[_Moments, _Moments]:
-        """Return the moments per row and per field."""
-        if self._moments is None:
-            per_row = self._of(self.code_vectors, self.teacher_vectors)
-            parts = [per_row]
-            if len(self.fields) > 1:
-                parts = [self._of(f.code_vectors, f.teacher_vectors) for f in self.fields]
-            per_field = _Moments(_total([m.code_gram for m in parts]), _total([m.cross for m in parts]))
-            self._moments = per_row, per_field
-        return self._moments
+        """The moments per row and per field, forgotten when codes change."""
+        per_row = self._of(self.code_vectors, self.teacher_vectors)
+        if len(self.fields) == 1:
+            return per_row, per_row
+        return per_row, _Moments.total([self._of(f.code_vectors, f.teacher_vectors) for f in self.fields])
 
+    @cached_property
     def teacher_grams(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return Σ π p pᵀ per row and per field."""
-        if self._teacher_grams is None:
-            parts = [f.teacher_vectors for f in self.fields] if len(self.fields) > 1 else []
-            per_row, *per_field = (_moment(p, p, self.weights) for p in (self.teacher_vectors, *parts))
-            self._teacher_grams = per_row, sum(per_field, start=np.zeros_like(per_row)) if per_field else per_row
-        return self._teacher_grams
-
-    def invalidate(self) -> None:
-        """Forget the moments: codes have changed."""
-        self._moments = None
+        """Σ π p pᵀ per row and per field."""
+        per_row = _moment(self.teacher_vectors, self.teacher_vectors, self.weights)
+        if len(self.fields) == 1:
+            return per_row, per_row
+        parts = (_moment(f.teacher_vectors, f.teacher_vectors, self.weights) for f in self.fields)
+        return per_row, np.asarray(sum(parts))
 
     def _of(self, code_vectors: Matrix, teacher_vectors: Matrix) -> _Moments:
         weighted = (self.weights[:, None] * code_vectors).T
-        cross = np.asarray(weighted @ teacher_vectors, np.float32)
-        return _Moments(np.asarray(weighted @ code_vectors, np.float32), cross)
+        return _Moments(*(np.asarray(weighted @ vectors, np.float32) for vectors in (code_vectors, teacher_vectors)))
 
 
 class RowDistillation:
@@ -95,9 +91,8 @@ class RowDistillation:
     make up for what another's code lacks: an id corrects its history. The second keeps every field right on its own,
     for rows that lack the others.
 
-    Nothing runs over pairs. Seen from a block's row, the others are H = Σ π Q Qᵀ and C = Σ π Q qᵀ.
-
-    Every feature has a gain of its own, or shares one with all of its field (`shared_gains`).
+    Nothing runs over pairs: seen from a block's row, the others are H = Σ π Q Qᵀ and C = Σ π Q qᵀ. Every feature has a
+    gain of its own, or shares one with all of its field (`shared_gains`).
     """  # noqa: D400
 
     def __init__(
@@ -114,65 +109,57 @@ class RowDistillation:
         self._threads, self._field_weight, self._shared = n_threads, field_weight, shared_gains
         self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
         if shared_gains:
-            for field in blocks.fields:
-                _share_gain(self.gains[field.start : field.stop])
+            for field in blocks.fields:  # the quadratic mean of those that are not 0
+                gains = self.gains[field.start : field.stop]
+                if gains.any():
+                    gains[gains > 0] = np.sqrt(np.mean(np.square(gains[gains > 0], dtype=np.float64)))
         self._blocks: list[_BlockRows] = []
-        first = number = 0
+        spans = iter(enumerate(blocks.fields))
         for block in blocks.blocks.values():
-            share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
             fields = []
-            for table in block.tables.values():
-                part = slice(first, first + table.n_columns)
+            for table, (number, span) in zip(block.tables.values(), spans, strict=False):
+                part = slice(span.start, span.stop)
                 vectors = table.sums(factors[part]), self._code_vectors(table, part)
                 fields.append(_Field(number, table, _columns(table), part, *vectors))
-                first, number = part.stop, number + 1
-            self._blocks.append(_BlockRows(share.astype(np.float32), fields))
+            self._blocks.append(_BlockRows(_shares(block).astype(np.float32), fields))
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
-
-        def update(rows: _BlockRows, field: _Field, error: Matrix, hessian: Matrix) -> int:
-            codes, gains = self.codes[field.features], self.gains[field.features]
-            flips = anchor_field(
-                codes, gains, error, hessian, rows.weights, *field.columns, passes, self._shared, self._threads
-            )
-            if self._shared:
-                vectors = self._code_vectors(field.table, field.features)
-                along, curve = (
-                    float(rows.weights @ np.einsum("uk,uk->u", vectors, x)) for x in (error, vectors @ hessian)
-                )
-                if curve > 0:
-                    gains *= np.float32(max(1 + along / curve, 0))
-            return flips
-
-        return self._each_field(update)
+        flips, how = 0, (passes, self._shared, self._threads)
+        with single_blas_thread():
+            for rows, field, error, hessian in self._fields_in_turn():
+                codes, gains = self.codes[field.features], self.gains[field.features]
+                flips += anchor_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
+                if self._shared:
+                    vectors = self._code_vectors(field.table, field.features)
+                    slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, vectors @ hessian))
+                    along, curve = (float(rows.weights @ slope) for slope in slopes)
+                    if curve > 0:
+                        gains *= np.float32(max(1 + along / curve, 0))
+        return flips
 
     def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
         """Give every feature its best code for the trainer's loss + strength · N · Ω, the gains being what they are."""
-
-        def update(_: _BlockRows, field: _Field, error: Matrix, hessian: Matrix) -> int:
-            flips = trainer.sweep_anchored(
-                field.number, self.codes, self.gains, error, hessian, strength, passes, self._threads
-            )
-            return int(flips)
-
-        return self._each_field(update)
-
-    def _each_field(self, update: Callable[[_BlockRows, _Field, Matrix, Matrix], int]) -> int:
-        """Call update(rows, field, error, hessian) for one field after another; return the sum of the flips."""
-        flips, μ = 0, self._field_weight
+        flips, how = 0, (strength, passes, self._threads)
         with single_blas_thread():
-            for rows in self._blocks:
-                per_row, per_field = self._moments_of_others(rows)
-                hessian = np.asarray((1 - μ) * per_row.code_gram + μ * per_field.code_gram, np.float32)
-                target = rows.teacher_vectors @ per_row.cross.T
-                for field in rows.fields:
-                    error = (1 - μ) * (target - rows.code_vectors @ per_row.code_gram)
-                    error += μ * (field.teacher_vectors @ per_field.cross.T - field.code_vectors @ per_field.code_gram)
-                    flips += update(rows, field, np.asarray(error, np.float32), hessian)
-                    field.code_vectors = self._code_vectors(field.table, field.features)
-                rows.invalidate()
+            for _, field, error, hessian in self._fields_in_turn():
+                flips += int(trainer.sweep_anchored(field.number, self.codes, self.gains, error, hessian, *how))
         return flips
+
+    def _fields_in_turn(self) -> Iterator[tuple[_BlockRows, _Field, Matrix, Matrix]]:
+        """Yield a block's rows, a field of it, Ω's error and hessian there; go on from the codes it has then."""
+        μ = self._field_weight
+        for rows in self._blocks:
+            others = zip(*(other.moments for other in self._blocks if other is not rows), strict=True)
+            per_row, per_field = (_Moments.total(list(parts)) for parts in others)
+            hessian = np.asarray((1 - μ) * per_row.code_gram + μ * per_field.code_gram, np.float32)
+            target = rows.teacher_vectors @ per_row.cross.T
+            for field in rows.fields:
+                error = (1 - μ) * (target - rows.code_vectors @ per_row.code_gram)
+                error += μ * (field.teacher_vectors @ per_field.cross.T - field.code_vectors @ per_field.code_gram)
+                yield rows, field, np.asarray(error, np.float32), hessian
+                field.code_vectors = self._code_vectors(field.table, field.features)
+            rows.__dict__.pop("moments", None)
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
         """Return by how much each field's gains are to be scaled to predict these residuals best.
@@ -193,10 +180,7 @@ class RowDistillation:
         return scales
 
     def _pairs_of_fields(self, blocks: Blocks) -> tuple[Matrix, npt.NDArray[np.intp]]:
-        """Return what each two fields of different blocks add to the scores, interactions × fields²; and the blocks.
-
-        The blocks may have other rows than those the codes were fitted to.
-        """
+        """Return what each two fields of different blocks add to the scores, interactions × fields²; and the blocks."""
         fields = [
             (b, block.rows, self._code_vectors(table, field.features))
             for b, (fitted, block) in enumerate(zip(self._blocks, blocks.blocks.values(), strict=True))
@@ -221,8 +205,8 @@ class RowDistillation:
             for b, left in enumerate(self._blocks):
                 for right in self._blocks[:b]:
                     shares = (1 - self._field_weight, self._field_weight)
-                    grams = zip(left.teacher_grams(), right.teacher_grams(), strict=True)
-                    moments = zip(left.moments(), right.moments(), strict=True)
+                    grams = zip(left.teacher_grams, right.teacher_grams, strict=True)
+                    moments = zip(left.moments, right.moments, strict=True)
                     for share, gram, (m, n) in zip(shares, grams, moments, strict=True):
                         teacher_energy = float(np.sum(gram[0] * gram[1]))
                         cross_term = float(np.sum(m.cross * n.cross, dtype=np.float64))
@@ -230,14 +214,6 @@ class RowDistillation:
                         value += share * (teacher_energy - 2 * cross_term + code_energy)
                         reference += share * teacher_energy
         return value, reference
-
-    def _moments_of_others(self, rows: _BlockRows) -> tuple[_Moments, _Moments]:
-        """Return the moments of the other blocks' rows, per row and per field."""
-        others = [other.moments() for other in self._blocks if other is not rows]
-        per_row, per_field = (
-            _Moments(_total([m[i].code_gram for m in others]), _total([m[i].cross for m in others])) for i in (0, 1)
-        )
-        return per_row, per_field
 
     def _code_vectors(self, table: FeatureTable, part: slice) -> Matrix:
         return table.sums(unpack_codes(self.codes[part]) * self.gains[part, None])
@@ -265,8 +241,7 @@ class FeatureDistillation:
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
         """Return by how much the gains are to be scaled, all alike, to predict these residuals best."""
         zeros = np.zeros(len(self.codes), blocks.dtype)
-        design = blocks.design()
-        pairs = predict_codes(design, 0.0, zeros, self.codes, self.gains, False, self._threads)
+        pairs = predict_codes(blocks.design(), 0.0, zeros, self.codes, self.gains, False, self._threads)
         prior = float(np.mean(residual**2)) / spread**2
         total = float(np.sum(pairs * pairs)) + prior
         strength = (float(np.sum(pairs * residual)) + prior) / total if total > 0 else 1.0
@@ -284,33 +259,25 @@ class FeatureDistillation:
 def _initial_codes(
     blocks: Blocks, factors: Matrix, bits: int, seed: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
-    """Return the signs of random projections of the teacher's vectors, and gains of the same length.
-
-    Features that never occur have gain 0.
-    """
+    """Return the signs of random projections of the teacher's vectors, and gains of their lengths, 0 if unseen."""
     with single_blas_thread():
         projection = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
         codes = pack_signs(factors @ projection)
     return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
 
 
-def _share_gain(gains: npt.NDArray[np.float32]) -> None:
-    """Give all gains that are not 0 their quadratic mean."""
-    some = gains > 0
-    if some.any():
-        gains[some] = np.sqrt(np.mean(np.square(gains[some], dtype=np.float64)))
-
-
 def mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
     """Return the mean of x² of every feature over the interactions."""
-    parts = []
+    parts: list[Any] = []
     for block in blocks.blocks.values():
-        share = np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1)
-        parts += [
-            share if table.identity else np.asarray(table.to_csr().power(2).T @ share)
-            for table in block.tables.values()
-        ]
+        tables, shares = block.tables.values(), _shares(block)
+        parts += [shares if table.identity else table.to_csr().power(2).T @ shares for table in tables]
     return np.concatenate(parts)
+
+
+def _shares(block: Block) -> npt.NDArray[np.float64]:
+    """Return π, the share of the interactions that use each row."""
+    return np.asarray(np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1))
 
 
 def _pairs(a: Any, b: Any, weight: Matrix) -> float:
