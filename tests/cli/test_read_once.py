@@ -15,7 +15,7 @@ def test_a_fit_does_everything_once(tmp_path, bookshop):
 
     def count(frame, event, _):
         if event == "call" and "bitfm" in frame.f_code.co_filename:
-            calls[frame.f_code.co_filename.partition("bitfm/")[2], frame.f_code.co_name] += 1
+            calls[frame.f_code.co_filename.rpartition("/bitfm/")[2], frame.f_code.co_name] += 1
 
     tables = ["--interactions", "ratings.csv", "--users", "readers.jsonl", "--items", "books.parquet"]
     columns = ["--user", "reader", "--item", "title"]
