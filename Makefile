@@ -77,7 +77,7 @@ COVERAGE := .venv-coverage
 coverage:
 	$(PYTHON) -m venv $(COVERAGE)
 	$(COVERAGE)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" \
-	    cmake ninja "coverage>=7.10" "gcovr>=7"
+	    cmake ninja "coverage>=7.10" "gcovr>=8.4"
 	$(COVERAGE)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
 	    -C cmake.define.BITFM_COVERAGE=ON -C build-dir=build/coverage --editable ".[test]"
 	find build/coverage -name '*.gcda' -delete
@@ -85,7 +85,7 @@ coverage:
 	$(COVERAGE)/bin/coverage run -m pytest -q -p no:cacheprovider -m "not memory" $(COVERAGE_TESTS)
 	$(COVERAGE)/bin/coverage combine --quiet
 	$(COVERAGE)/bin/coverage report --skip-covered --sort=cover
-	$(COVERAGE)/bin/gcovr --root . --filter src/core/ --sort uncovered-percent build/coverage
+	$(COVERAGE)/bin/gcovr --root . --filter src/core/ --merge-lines --sort uncovered-percent build/coverage
 
 # The core without its binding, for another processor, with the cross compiler that PyPI's ziglang carries.
 aarch64: $(VENV)/.build-tools

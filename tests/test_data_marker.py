@@ -37,6 +37,7 @@ def test_what_needs_data_is_skipped_where_there_is_none(folder, passed, reason, 
         monkeypatch.delenv("BITFM_DATA", raising=False)
     else:
         monkeypatch.setenv("BITFM_DATA", folder)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # else every run imports all plugins anew
     pytester.mkdir("a")
     pytester.makeconftest(Path(__file__).with_name("data_marker.py").read_text())
     pytester.makepyfile(TESTS)

@@ -79,7 +79,7 @@ class FeatureModelContract:
 
     model: ClassVar[Any]
     matrix_fields: ClassVar[FieldSizes | None] = None
-    _fits: ClassVar[dict[int, tuple[Any, Floats]]] = {}
+    _fits: ClassVar[dict[type, tuple[Any, Floats]]] = {}
 
     def problem(self) -> tuple[Blocks, Floats]:
         """Return two blocks or more and their targets; override it where `small_shop` does not suit the model."""
@@ -92,10 +92,10 @@ class FeatureModelContract:
     def fitted(self) -> tuple[Any, Blocks, Floats]:
         """Return the model fitted to the problem, once for all tests, with the problem; do not change it."""
         X, y = self.problem()
-        if id(self.model) not in self._fits:
+        if type(self) not in self._fits:
             model = self.fresh().fit(X, y)
-            self._fits[id(self.model)] = model, model.predict(X)
-        model, expected = self._fits[id(self.model)]
+            self._fits[type(self)] = model, model.predict(X)
+        model, expected = self._fits[type(self)]
         np.testing.assert_array_equal(model.predict(X), expected, "a test has changed the fitted model")
         return model, X, y
 

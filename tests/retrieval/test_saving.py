@@ -7,8 +7,6 @@ import copy
 import json
 import mmap
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -94,15 +92,6 @@ def test_the_same_index_gives_the_same_file(ids, tmp_path):
     for name in "ab":
         ids.save(tmp_path / name, index=ids.index())
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def test_another_process_finds_the_same(ids, tmp_path):
-    ids.save(tmp_path / "m.bitfm", index=ids.index())
-    code = "import sys, bitfm; print(bitfm.load(sys.argv[1]).index().search([4], n=9)[0].tolist())"
-    out = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "m.bitfm")], capture_output=True, text=True, check=True
-    )
-    assert out.stdout.strip() == str(ids.index().search([4], n=9)[0].tolist())
 
 
 @pytest.mark.parametrize("mode", ["exact", "codes"])
