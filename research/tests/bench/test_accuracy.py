@@ -15,7 +15,7 @@ from bitfm_research.bench.measure import WITH_HISTORY, bytes_per_feature, measur
 from bitfm_research.bench.results import Results, over_seeds
 from ratings import small_ratings, small_split
 
-COLUMNS = ["dataset", "split", "method", "bits", "NDCG@1", "NDCG@5", "NDCG@10", "RMSE", "bytes a feature", "seconds",
+COLUMNS = ["dataset", "split", "method", "bits", "NDCG@1", "NDCG@5", "NDCG@10", "RMSE", "bytes per feature", "seconds",
            "fields", "settings", "seed"]  # fmt: skip
 
 

@@ -30,6 +30,6 @@ def test_pairs_have_a_hundred_features_each(values):
 def test_a_row_for_each_table():
     ((title, rows),) = pairs.run([1000], n_pairs=30, say=lambda line: None)
     assert "30 pairs of 100 of 1,000 features" in title
-    assert [row["bytes a feature"] for row in rows] == [16, 264, 72] * 2
+    assert [row["bytes per feature"] for row in rows] == [16, 264, 72] * 2
     assert {row["what"] for row in rows} == {"real x", "binary x"}
-    assert all(row["ns a pair"] > 0 for row in rows)
+    assert all(row["ns per pair"] > 0 for row in rows)

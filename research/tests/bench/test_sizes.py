@@ -8,7 +8,7 @@ from bitfm_research.bench import plots
 from bitfm_research.bench import sizes as module
 from bitfm_research.bench.sizes import losses, sizes
 
-COLUMNS = ["what", "items", "queries", "method", "µs a query", "times"]
+COLUMNS = ["what", "items", "queries", "method", "µs per query", "times"]
 PANELS = ["codes, one query", "codes, batch", "features, one query", "features, batch"]
 
 
@@ -30,7 +30,7 @@ def made_up():
     """Return rows as they would be, for a picture."""
     methods = {"bitfm, exact": 3, "FAISS 9 IndexFlatIP": 1, "implicit 9 topk": 5, "sgemm alone, NumPy 9": 2}
     return [
-        {"what": what, "items": n, "queries": 9, "method": method, "µs a query": t * n**0.5, "times": t / 3}
+        {"what": what, "items": n, "queries": 9, "method": method, "µs per query": t * n**0.5, "times": t / 3}
         for what in PANELS for n in (100, 1000, 10000) for method, t in methods.items()
     ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_losses_are_those_of_others():
     lost = losses(rows)
     assert {row["method"] for row in lost} == {"FAISS 9 IndexFlatIP", "sgemm alone, NumPy 9"}
     assert len(lost) == 2 * 4 * 3
-    assert list(lost[0]) == ["what", "items", "method", "µs a query", "times"]
+    assert list(lost[0]) == ["what", "items", "method", "µs per query", "times"]
 
 
 def test_the_picture_has_a_panel_a_case_and_is_the_same_again(tmp_path):

@@ -36,7 +36,13 @@ def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
     options = ["--data", str(tmp_path), "--bits", "8", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, ["bench", "accuracy", *options])
     assert done.exit_code == 0, done.output
-    for expected in ("one: half of each user", "two: half of each user", "DFM, anchored", "NDCG@10", "bytes a feature"):
+    for expected in (
+        "one: half of each user",
+        "two: half of each user",
+        "DFM, anchored",
+        "NDCG@10",
+        "bytes per feature",
+    ):
         assert expected in done.stdout
     assert done.stdout.count("bitfm bench accuracy --bits 8 ") == 2
     assert (tmp_path / "out" / "accuracy.csv").read_text().count("\n") == 1 + 2 * 6
@@ -46,7 +52,7 @@ def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("times", [0.5, 2.0])
 def test_bench_retrieval_saves_a_part_and_says_where_it_loses(tmp_path, monkeypatch, times):
-    row = {"what": "codes, batch", "items": 1000, "queries": 10, "µs a query": 7.0}
+    row = {"what": "codes, batch", "items": 1000, "queries": 10, "µs per query": 7.0}
     rows = [{**row, "method": "bitfm, exact", "times": 1.0}, {**row, "method": "FAISS 9 IndexFlatIP", "times": times}]
     parts = {
         "sizes": lambda folder, say: [("few", rows), ("more", rows)],

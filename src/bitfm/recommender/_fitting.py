@@ -121,7 +121,7 @@ class Fitting:
     def _blocks_of_events(
         self, users: npt.NDArray[np.int32], items: npt.NDArray[np.int32], among: Indices
     ) -> tuple[Blocks, npt.NDArray[np.float64]]:
-        """Return examples in folds; every user and item has a row a fold, with what the other folds tell of it."""
+        """Return examples in folds; every user and item has one row per fold, with what the other folds tell of it."""
         n_users, n_items = len(among["user"]), len(among["item"])
         rng, contexts = np.random.default_rng(self.seed), self._contexts
         of_events = None if contexts is None else contexts.rows

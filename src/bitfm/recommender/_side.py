@@ -25,7 +25,7 @@ _FEW = 64  # so many ids are read one by one in less time than it takes to cast 
 
 @dataclass(frozen=True, eq=False)
 class Titles:
-    """What to show beside an id: a text a row, which several rows may share."""
+    """What to show beside an id: one text per row, which several rows may share."""
 
     column: str
     texts: Vocabulary

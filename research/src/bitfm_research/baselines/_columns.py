@@ -17,7 +17,7 @@ Rule: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
 
 
 class Factorization:
-    """Σ (r − ⟨p_user, q_item⟩)² over the ratings, with p and q held a row a factor.
+    """Σ (r − ⟨p_user, q_item⟩)² over the ratings, with p and q held one row per factor.
 
     For one factor of one side, all else fixed, the loss is Σ_i (den_i v_i² − 2 num_i v_i) and a constant, with
     num_i = Σ r̃ q and den_i = Σ q² over the ratings of row i, r̃ being what the other factors leave of r. A rule says

@@ -21,7 +21,7 @@ class IdRatings:
 
     Attributes
     ----------
-    users, items : arrays of int32, one an interaction
+    users, items : arrays of int32, one per interaction
     y : array of float64
     n_users, n_items : int
     user_columns, item_columns : slice

@@ -28,7 +28,7 @@ class Popularity(FeatureModel):
 
     Attributes
     ----------
-    weights_ : array, one a feature
+    weights_ : array, one per feature
         The count of an item's id, 0 for all others.
     bias_ : float
         0.
@@ -77,7 +77,7 @@ class RandomScores(FeatureModel):
 
     Attributes
     ----------
-    weights_ : array, one a feature
+    weights_ : array, one per feature
         A random number for each id, 0 for other features. A score is a hash of the user's and the item's.
     bias_ : float
         0.
@@ -128,7 +128,7 @@ class RandomScores(FeatureModel):
 
         Returns
         -------
-        array of float64, one score an interaction
+        array of float64, one score per interaction
         """
         check_is_fitted(self)
         blocks = self._prediction_blocks(X)

@@ -40,8 +40,8 @@ def bandwidth(say: Callable[[str], None], *, n_items: int = 10_000_000) -> Itera
         },
         rounds=10,
     )
-    plain_read = rows[1]["µs a query"]
+    plain_read = rows[1]["µs per query"]
     yield (
         f"{n_items:,} bare codes, of which every one counts: memory's speed",
-        [{**row, "GB/s": size / 1e3 / row["µs a query"], "share": plain_read / row["µs a query"]} for row in rows],
+        [{**row, "GB/s": size / 1e3 / row["µs per query"], "share": plain_read / row["µs per query"]} for row in rows],
     )

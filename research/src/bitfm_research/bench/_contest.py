@@ -47,7 +47,7 @@ def contest(
             break
     ours = next(iter(best.values()))
     return [
-        {"what": what, "method": name, "µs a query": 1e6 * taken / n_queries, "times": taken / ours}
+        {"what": what, "method": name, "µs per query": 1e6 * taken / n_queries, "times": taken / ours}
         for name, taken in best.items()
     ]
 

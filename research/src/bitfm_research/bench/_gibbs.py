@@ -26,7 +26,7 @@ _SHORT, _LONG = 1, 11  # iterations; their difference leaves out what is done on
 def compare_gibbs(
     split: Split, *, rank: int = 16, n_iter: int = 200, n_samples: int = 100, rounds: int = 3
 ) -> list[Row]:
-    """Return seconds an iteration on one thread and two, and RMSE on the test part, beside myFM's."""
+    """Return seconds per iteration on one thread and two, and RMSE on the test part, beside myFM's."""
     fits: dict[tuple[str, int], Callable[[int, int], Any]] = {
         ("myFM", 1): lambda n, kept: _fit_myfm(split, rank, n, kept),
         ("bitfm", 1): lambda n, kept: _fit_bitfm(split, rank, n, kept, threads=1),

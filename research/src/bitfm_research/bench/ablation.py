@@ -170,7 +170,7 @@ def run(
     ------
     split, rows
         When a seed is done: for every setting a row with ``dataset``, ``split``, ``ablation``, ``quantity``,
-        ``setting``, ``NDCG@1``, ``NDCG@5``, ``NDCG@10``, ``RMSE``, ``bytes a feature``, ``seconds``, ``fields`` and
+        ``setting``, ``NDCG@1``, ``NDCG@5``, ``NDCG@10``, ``RMSE``, ``bytes per feature``, ``seconds``, ``fields`` and
         ``seed``.
     """
     check_integer("seeds", seeds, 1)

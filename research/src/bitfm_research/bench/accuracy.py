@@ -55,7 +55,7 @@ def run(
     ------
     split, rows
         When a data set is done: the split of the last seed, and for every model and seed a row with ``dataset``,
-        ``split``, ``method``, ``bits``, ``NDCG@1``, ``NDCG@5``, ``NDCG@10``, ``RMSE``, ``bytes a feature``,
+        ``split``, ``method``, ``bits``, ``NDCG@1``, ``NDCG@5``, ``NDCG@10``, ``RMSE``, ``bytes per feature``,
         ``seconds``, ``fields``, ``settings`` and ``seed``.
     """
     for b in bits or ():

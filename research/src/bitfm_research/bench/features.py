@@ -35,7 +35,7 @@ def run(
     ------
     split, rows
         Of the warm and then of the cold items: for every model, fields and seed a row with ``dataset``, ``split``,
-        ``method``, ``bits``, ``NDCG@1``, ``NDCG@5``, ``NDCG@10``, ``difference``, ``RMSE``, ``bytes a feature``,
+        ``method``, ``bits``, ``NDCG@1``, ``NDCG@5``, ``NDCG@10``, ``difference``, ``RMSE``, ``bytes per feature``,
         ``seconds``, ``fields`` and ``seed``. The difference is of NDCG@10 to the same model without the fields added.
     """
     check_bits(bits)
@@ -69,7 +69,7 @@ def compare_cold(split: Split, bits: int, seed: int, say: Callable[[str], None])
         if added:
             designs[(*before, *added)] = start
     constant = np.full(len(split.test[2]), split.train[2].mean())  # all tied, which counts as every order at once
-    no_model = {"bytes a feature": None, "seconds": None, "fields": ""}
+    no_model = {"bytes per feature": None, "seconds": None, "fields": ""}
     by_chance = _row(split, "random order", None, None, {**scored(split, constant), **no_model}, seed)
     return [by_chance, *_rows(split, {"bias only": BiasModel(), **_machines(bits, seed)}, designs, seed, say)]
 

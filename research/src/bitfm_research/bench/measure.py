@@ -29,7 +29,7 @@ def measure(split: Split, model: Any, fields: Sequence[str] = ()) -> Row:
     seconds = time.perf_counter() - begin
     return {
         **scored(split, model.predict(split.blocks("test", fields))),
-        "bytes a feature": bytes_per_feature(model),
+        "bytes per feature": bytes_per_feature(model),
         "seconds": seconds,
         "fields": named(fields),
     }
@@ -43,7 +43,7 @@ def scored(split: Split, scores: npt.NDArray[np.float64]) -> Row:
 
 
 def bytes_per_feature(model: Any) -> int:
-    """Return the bytes a feature takes in the fitted model: all that `predict` reads of it."""
+    """Return the bytes that a feature takes in the fitted model: all that `predict` reads of it."""
     arrays = [model.weights_]
     if isinstance(model, CodeModel):
         arrays += [model.codes_, model.gains_]

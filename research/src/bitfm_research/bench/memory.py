@@ -47,7 +47,7 @@ def run(
     Yields
     ------
     title, rows
-        First the sizes, with ``what``, ``bytes``, ``bytes a feature``, ``share`` and ``ratio``: how many times as
+        First the sizes, with ``what``, ``bytes``, ``bytes per feature``, ``share`` and ``ratio``: how many times as
         large the same part of the float32 FM is. Then the openings, a row for each state of the ``file`` and each
         ``method``: ``ms to the first score`` is the least of three rounds, ``MB resident`` and ``MB of its own`` the
         most.
@@ -85,7 +85,7 @@ def _sizes(n_features: int, scratch: Path) -> list[Row]:
 
     def row(what: str, size: int, of: int) -> Row:
         share = "1" if size == of else f"1/{of / size:.1f}"
-        return {"what": what, "bytes": size, "bytes a feature": size / n_features, "share": share, "ratio": of / size}
+        return {"what": what, "bytes": size, "bytes per feature": size / n_features, "share": share, "ratio": of / size}
 
     return [
         row("file: float32 FM, k = 64", whole, whole),

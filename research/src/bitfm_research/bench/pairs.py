@@ -41,8 +41,8 @@ def run(
     Yields
     ------
     title, rows
-        A row a method, with ``what``, ``method``, ``ns a pair``, ``bytes a feature`` and ``times``: how many times as
-        long as bitfm it takes.
+        One row per method, with ``what``, ``method``, ``ns per pair``, ``bytes per feature`` and ``times``: how many
+        times as long as bitfm it takes.
     """
     for n in features:
         say(f"generate {n:,} features")
@@ -81,8 +81,8 @@ def _contest(what: str, X: Blocks, tables: dict[str, tuple[str, npt.NDArray[np.u
         {
             "what": row["what"],
             "method": row["method"],
-            "ns a pair": 1e3 * row["µs a query"],
-            "bytes a feature": tables[names[row["method"]]][1].shape[1],
+            "ns per pair": 1e3 * row["µs per query"],
+            "bytes per feature": tables[names[row["method"]]][1].shape[1],
             "times": row["times"],
         }
         for row in rows

@@ -83,7 +83,7 @@ def draw_ablation(rows: Sequence[Row]) -> Any:
 
 
 def draw_sizes(rows: Sequence[Row]) -> Any:
-    """Draw µs a query against the number of items: a panel a kind of catalogue and way to ask, a line a method."""
+    """Draw µs per query against the number of items: one panel per kind of catalogue and query, one line per method."""
     import matplotlib
 
     names = list(dict.fromkeys(row["what"] for row in rows))
@@ -93,7 +93,7 @@ def draw_sizes(rows: Sequence[Row]) -> Any:
         for axes, name in zip(panels, names, strict=True):
             mine = [row for row in rows if row["what"] == name]
             for method in sorted({row["method"] for row in mine}, key=_search_order):
-                points = [(row["items"], row["µs a query"]) for row in mine if row["method"] == method]
+                points = [(row["items"], row["µs per query"]) for row in mine if row["method"] == method]
                 style = list(_SEARCHES.values())[_search_order(method)]
                 (lines[method],) = axes.plot(*zip(*sorted(points), strict=True), **style)
             axes.set_xscale("log")
@@ -102,7 +102,7 @@ def draw_sizes(rows: Sequence[Row]) -> Any:
             axes.set_title(name)
             axes.tick_params(labelbottom=True, labelleft=True)
         for axes in panels[::2]:
-            axes.set_ylabel("µs a query")
+            axes.set_ylabel("µs per query")
         for axes in panels[-2:]:
             axes.set_xlabel("items")
         order = sorted(lines, key=_search_order)

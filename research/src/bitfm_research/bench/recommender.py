@@ -78,7 +78,7 @@ def fold_in(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
                 "folded in": after.ndcg,
                 "fitted again": reference.ndcg,
                 "share": f"{after.ndcg / reference.ndcg:.1%}",
-                "µs a code": round(_solving_time(recommender, side) * 1e6),
+                "µs per code": round(_solving_time(recommender, side) * 1e6),
             }
         )
     yield f"ML-100K: NDCG@10 of those who came after the fit; half of each user's ratings held out; seed {seed}", rows

@@ -1,4 +1,4 @@
-"""What a benchmark leaves behind: a summary over seeds, a CSV with a row a seed, and a picture."""
+"""What a benchmark leaves behind: a summary over seeds, a CSV with one row per seed, and a picture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bitfm_research.bench.measure import Row
 
 __all__ = ["Results", "command_line", "over_seeds", "spread", "write_csv"]
 
-_DIGITS = {"NDCG@1": 4, "NDCG@5": 4, "NDCG@10": 4, "difference": 4, "RMSE": 4, "bytes a feature": 0, "seconds": 1}
+_DIGITS = {"NDCG@1": 4, "NDCG@5": 4, "NDCG@10": 4, "difference": 4, "RMSE": 4, "bytes per feature": 0, "seconds": 1}
 
 
 class Results:
@@ -60,7 +60,7 @@ class Results:
 
 
 def over_seeds(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
-    """Turn the rows that agree in `by`, one a seed, into one: numbers as mean and spread, and all their seeds."""
+    """Turn the rows that agree in `by`, one per seed, into one: numbers as mean and spread, and all their seeds."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row.get(name) for name in by), []).append(row)

@@ -49,8 +49,8 @@ def run(
     Yields
     ------
     part, title, rows
-        A row a method, with ``what``, ``method``, ``µs a query`` and ``times``: how many times as long as bitfm it
-        takes. Some parts have more columns, and "rows" has others.
+        One row per method, with ``what``, ``method``, ``µs per query`` and ``times``: how many times as long as bitfm
+        it takes. Some parts have more columns, and "rows" has others.
     """
     wanted = [check_choice("part", part, tuple(PARTS)) for part in parts or PARTS]
     need_opponents()

@@ -29,7 +29,7 @@ def run(
     init: str = "relaxed",
     say: Callable[[str], None] = print,
 ) -> list[dict[str, Any]]:
-    """Generate such a system, train the paper's model for a few iterations, and report seconds a sweep and memory."""
+    """Generate such a system, train the paper's model for a few iterations, and report seconds per sweep and memory."""
     say("generating")
     X, y = _generate(n_users, n_items, n_attributes, n_interactions)
     say(repr(X))

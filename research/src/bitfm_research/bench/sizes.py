@@ -59,7 +59,7 @@ def sizes(
     Yields
     ------
     title, rows
-        For each size, rows with ``what``, ``items``, ``queries``, ``method``, ``µs a query``, ``times`` that of our
+        For each size, rows with ``what``, ``items``, ``queries``, ``method``, ``µs per query``, ``times`` that of our
         exact search, and ``recall@10`` for row codes.
     """
     pace: dict[tuple[str, str], float] = {}
@@ -73,7 +73,7 @@ def sizes(
 
 def losses(rows: Sequence[Row]) -> list[Row]:
     """Return what to say of the opponents that are faster than our exact search."""
-    columns = ("what", "items", "method", "µs a query", "times")
+    columns = ("what", "items", "method", "µs per query", "times")
     faster = [row for row in rows if row["times"] < 1 and not row["method"].startswith(OURS)]
     return [{name: row[name] for name in columns} for row in faster]
 
@@ -124,7 +124,7 @@ def _compare(
             else:
                 rivals[method] = partial(search, vectors[:n], _TOP, 1)
         for row in contest(what, n, rivals, rounds=_ROUNDS, seconds=_SECONDS):
-            pace[what, row["method"]] = row["µs a query"] / 1e6 / n_items
+            pace[what, row["method"]] = row["µs per query"] / 1e6 / n_items
             rows.append({"what": what, "items": n_items, "queries": n, **row})
     return _with_recall(rows, catalogue.ours, users)
 

@@ -86,7 +86,7 @@ def random_fm(features: RawFeatures, rank: int, seed: int) -> FM:
 
 
 def _words(n_items: int, rng: np.random.Generator) -> sp.csr_matrix:
-    """Return items × words, a row of length one an item, as TF-IDF has them."""
+    """Return items × words, one row of length one per item, as TF-IDF has them."""
     apart = N_WORDS // WORDS_AN_ITEM
     columns = np.arange(WORDS_AN_ITEM) * apart + rng.integers(apart, size=(n_items, WORDS_AN_ITEM))  # all different
     x = rng.gamma(2.0, size=(n_items, WORDS_AN_ITEM)).astype(np.float32)

@@ -99,7 +99,7 @@ def by_product(fm: FM, features: RawFeatures, users: Users) -> Way:
 
 
 def vectors_of(fm: FM, features: RawFeatures) -> tuple[Floats32, Floats32]:
-    """Return a vector a user and a vector an item whose product is the score, constants included."""
+    """Return one vector per user and one per item whose product is the score, constants included."""
     n = features.n_users
     factors, weights = fm.factors_.astype(np.float32), fm.weights_.astype(np.float32)
     p, q, own = factors[:n], factors[n : n + features.n_items], weights[n : n + features.n_items]

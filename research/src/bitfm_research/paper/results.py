@@ -1,4 +1,4 @@
-"""What was measured, a number a row, kept in a file from which a run goes on where it stopped."""
+"""What was measured, one number per row, kept in a file from which a run goes on where it stopped."""
 
 from __future__ import annotations
 

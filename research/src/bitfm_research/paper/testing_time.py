@@ -44,7 +44,7 @@ def testing_times(
 
     The paper names no task for its testing time cost (TTC). Its times are those of the whole matrix: 1,414.67 minutes
     on Amazon and 217.64 on Yelp, with 64 factors, are 6.5 to 1, and users × items are 6.6 to 1. That makes 74 µs a pair
-    of libFM's, or 1.2 µs a factor, whatever their number: items had hundreds of features, their words. The published
+    of libFM's, or 1.2 µs per factor, whatever their number: items had hundreds of features, their words. The published
     splits carry ids alone, so words are generated: 200 different ones of 8,000 an item, with positive values of unit
     length. libFM would have taken 6 ns a factor and non-zero with that many.
 

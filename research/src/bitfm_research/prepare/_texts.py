@@ -16,7 +16,7 @@ from bitfm_research.prepare.source import BadLines, Source
 def item_words(
     source: Source, item_ids: Sequence[str], max_words: int, bad: BadLines, bars: Bars
 ) -> tuple[sp.csr_matrix, npt.NDArray[Any]]:
-    """Return the words of all that was written about each item, a row an item, and their names."""
+    """Return the words of all that was written about each item, one row per item, and their names."""
     with bars.stage("Reading texts") as stage:
         documents = _documents(source, item_ids, bad, stage)
     words = Words(max_words)
@@ -35,7 +35,7 @@ def item_words(
 
 
 def _documents(source: Source, item_ids: Sequence[str], bad: BadLines, stage: Stage) -> list[bytearray]:
-    """Return all texts of each item, one a line; as UTF-8, which is smaller than strings and grows in place."""
+    """Return all texts of each item, one per line; as UTF-8, which is smaller than strings and grows in place."""
     documents = [bytearray() for _ in item_ids]
     by_id = dict(zip(item_ids, documents, strict=True))
     for batch in source.texts(bad):

@@ -30,11 +30,11 @@ class Prepared:
     times : ndarray of int64 or None
         Seconds since 1970.
     item_words : csr_matrix of float32 or None
-        The words in the texts about each item, TF-IDF weights of unit length; a row an item.
+        The words in the texts about each item, TF-IDF weights of unit length; one row per item.
     words : ndarray of str or None
         What the columns of ``item_words`` stand for.
     item_fields : dict of str to csr_matrix
-        Further tables with a row an item, such as genres.
+        Further tables with one row per item, such as genres.
     item_field_names : dict of str to ndarray of str
         What the columns of ``item_fields`` stand for.
     steps : dict

@@ -1,4 +1,4 @@
-"""Yelp's and Amazon's reviews: a record a line, with a rating and a text."""
+"""Yelp's and Amazon's reviews: one record per line, with a rating and a text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Review(NamedTuple):
 
 
 class _Reviews(Source):
-    """A file with a record a line, plain or compressed with gzip."""
+    """A file with one record per line, plain or compressed with gzip."""
 
     names: ClassVar[_Names]
     has_texts = True

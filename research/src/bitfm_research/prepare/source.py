@@ -102,7 +102,7 @@ class Source(ABC):
         return iter(())
 
     def item_fields(self, item_ids: Sequence[str]) -> dict[str, tuple[sp.csr_matrix, list[str]]]:
-        """Return what else is known of these items: by field, a table with a row an item and its columns' names."""
+        """Return what else is known of these items: by field, a table with one row per item and its columns' names."""
         return {}
 
 
