@@ -92,9 +92,7 @@ class CodeModel(FeatureModel):
     def explain(self, x: Any) -> Explanation:
         """Take one row's score apart: the contribution of every feature and of every pair.
 
-        Parameters
-        ----------
-        x : Blocks of one interaction, sparse or dense matrix of one row, or a one-dimensional array
+        `x` are Blocks of one interaction, a sparse or dense matrix of one row, or a one-dimensional array.
 
         Examples
         --------
@@ -123,8 +121,8 @@ class CodeModel(FeatureModel):
             One item per interaction. By default the index that was saved with the model, or else all items that the
             model was fitted on, where these are bare ids.
         block : str, optional
-            Which of the model's blocks the items are; by default ``"item"``, or else the last. All others together are
-            the queries: the users, and the context.
+            Which of the model's blocks the items are; by default ``"item"``, or else the last. All others are the
+            queries: the users, and the context.
         mode : {"exact", "codes", "auto"}, default "exact"
             For items with several features, each of which is a vector. ``"codes"`` gives each a code of its own to find
             candidates by, which are then scored exactly: at a million items more than twice as fast for many queries
@@ -184,8 +182,7 @@ class CodeModel(FeatureModel):
         Notes
         -----
         After as many features as the model has, a copy of codes, gains and weights is kept side by side for speed, and
-        they become read-only; to change them, set others. A view of them that was taken before can still be written
-        to, and what it changes is not seen.
+        they become read-only; to change them, set others. Writes to a view that was taken before go unnoticed.
 
         Examples
         --------

@@ -41,6 +41,8 @@ def _takes_parts(model: FM) -> bool:
 class FM(FeatureModel):
     """Factorization machine with real factors: ŷ = w0 + Σ w x + Σ_{i<j} ⟨v_i, v_j⟩ x_i x_j.
 
+    It computes in float32 if all tables of X are, else in float64, at about half the speed.
+
     Parameters
     ----------
     rank : int, default 16
@@ -99,18 +101,13 @@ class FM(FeatureModel):
     fields_ : tuple of FieldSpan
     n_features_in_, n_iter_ : int
 
-    Notes
-    -----
-    The computation is in float32 if all tables of X are, else in float64, at about half the speed.
-
     Examples
     --------
     >>> from bitfm import FM
     >>> from bitfm.datasets import make_bookshop
     >>> shop = make_bookshop(200, 100, 4000)
-    >>> X, y = shop.blocks(), shop.ratings["rating"]
-    >>> model = FM(rank=8).fit(X, y)
-    >>> model.factors_.shape == (X.n_features, 8)
+    >>> model = FM(rank=8).fit(shop.blocks(), shop.ratings["rating"])
+    >>> model.factors_.shape == (model.n_features_in_, 8)
     True
     """
 
@@ -150,8 +147,7 @@ class FM(FeatureModel):
         Parameters
         ----------
         X : Blocks, sparse matrix or dense array
-        y : targets, one per interaction
-        sample_weight : weights of the interactions, optional
+        y, sample_weight : targets and, optionally, weights, one per interaction
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
@@ -253,8 +249,7 @@ class FM(FeatureModel):
 
         Returns
         -------
-        array of float64, one per interaction; or a pair of arrays, predictions and standard deviations
-            On the scale of the targets: with the logistic loss probabilities.
+        array of float64 on the scale of the targets, one per interaction; or a pair of them, with standard deviations
         """
         if not return_std:
             return self._loss().inverse_link(super().predict(X))
