@@ -19,7 +19,7 @@ def gradient_descent(problem):
     ridge_w, ridge_v = np.repeat(s.ridge_w, sizes), np.repeat(s.ridge_v, sizes)
 
     def objective(p):
-        return ((y - scores(x, p)) ** 2).mean() + p.penalty(ridge_w, ridge_v)
+        return ((y - scores(x, p)) ** 2).mean() + problem.penalty(p)
 
     step, least = 1.0, objective(p)
     for number in range(1, s.n_iter + 1):
