@@ -161,6 +161,13 @@ class FeatureTable:
         filled[np.repeat(np.arange(self.n_rows), np.diff(indptr)), indices] = values
         return filled
 
+    def row(self, row: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """Return indptr, indices and values of one row of a sparse table; its entries are not looked at."""
+        begin, end = int(self.indptr[row]), int(self.indptr[row + 1])
+        if not 0 <= begin <= end <= len(self.indices):
+            raise ModelFileError(_MISPLACED)
+        return np.array((0, end - begin)), self.indices[begin:end], self.values[begin:end]
+
     def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
         """Return some rows; a row of -1 is empty."""
         if self.identity:
@@ -171,24 +178,18 @@ class FeatureTable:
             taken = np.zeros((len(rows), self.n_columns), self.values.dtype)
             taken[rows >= 0] = self.values[rows[rows >= 0]]
             return replace(self, n_rows=len(rows), values=taken)
+        if self.n_rows == 0 or (len(rows) == 1 and rows[0] < 0):
+            return FeatureTable.empty(len(rows), self.n_columns)
         if len(rows) == 1:
-            row = int(rows[0])
-            begin, end = (int(self.indptr[row]), int(self.indptr[row + 1])) if row >= 0 else (0, 0)
-            misplaced = not 0 <= begin <= end <= len(self.indices)
-            entries: Any = slice(begin, end)
-            indptr = np.array([0, end - begin])
+            indptr, indices, values = self.row(int(rows[0]))
         else:
-            if self.n_rows == 0:
-                return FeatureTable.empty(len(rows), self.n_columns)
             at = np.maximum(rows, 0)
             begins, ends = self.indptr[at], np.where(rows >= 0, self.indptr[at + 1], self.indptr[at])
-            misplaced = bool((begins < 0).any() or (ends < begins).any() or (ends > len(self.indices)).any())
-            if not misplaced:
-                indptr = np.append(0, np.cumsum(ends - begins))
-                entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
-        if misplaced:
-            raise ModelFileError(_MISPLACED)
-        indices, values = self.indices[entries], self.values[entries]
+            if (begins < 0).any() or (ends < begins).any() or (ends > len(self.indices)).any():
+                raise ModelFileError(_MISPLACED)
+            indptr = np.append(0, np.cumsum(ends - begins))
+            entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
+            indices, values = self.indices[entries], self.values[entries]
         if not self.checked:
             _check_entries(indices, values, self.n_columns)
         return FeatureTable.sparse(indptr, indices, values, self.n_columns)

@@ -126,16 +126,14 @@ class FittedTables:
         design.add_block(1, _ROW)
         try:
             for table in self.users.tables:
-                begin, end = table.indptr[user], table.indptr[user + 1]
-                entries = slice(begin, end)
-                indptr = np.array((0, end - begin))
-                design.add_table(table.n_columns, indptr, table.indices[entries], table.values[entries])
+                design.add_table(table.n_columns, *table.row(user))
             if width is not None:
-                begin, end = log.indptr[user], log.indptr[user + 1]
-                n = int(end - begin)
-                values = np.full(n, 1 / np.sqrt(max(n, 1)), np.float32)
-                design.add_table(width, np.array((0, n)), log.indices[begin:end], values)
+                indptr, items, _ = log.row(user)
+                values = np.full(len(items), 1 / np.sqrt(max(len(items), 1)), np.float32)
+                design.add_table(width, indptr, items, values)
             design.add_table(self.sizes["user", "id"], _ONE_ENTRY, np.array((user,), np.int32), _ONE)
+        except ModelFileError:
+            raise
         except (ValueError, TypeError) as error:  # the core refuses what a damaged file holds
             raise ModelFileError(f"a table of the model is damaged: {error}") from None
         return self.towers[0].rows_of_design(design)
