@@ -342,7 +342,7 @@ class Recommender:
         k : int, default 10
         without : sequence of str, optional
             Fields that the fitted model is to do without, such as ``"user.history"``, or whole blocks such as
-            ``"context"``; see `fields`.
+            ``"context"``; see `Recommender.fields`.
         by : {"auto", "user", "interaction"}, default "auto"
             Of events: whether each user is to find all held-out items among those that are new to them, or each
             interaction its item among all, in its context. By default the second if there is a context.
@@ -459,7 +459,7 @@ class Recommender:
             return kind.from_record(state.model, state.parameters, state.index)
 
     def feature_name(self, field: str, feature: int) -> str:
-        """Return what a feature of one of the `fields` stands for, for people to read."""
+        """Return what a feature of one of `Recommender.fields` stands for, for people to read."""
         for span in self.state.parameters.fields:
             if f"{span.block}.{span.name}" == field:
                 return _query.FeatureNames(self.state)(span, feature).partition(": ")[2]
