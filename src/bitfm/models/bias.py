@@ -35,8 +35,9 @@ class BiasModel(FeatureModel):
 
     Attributes
     ----------
-    bias_, weights_, fit_log_, fields_, n_features_in_, n_iter_
-        As of `FM`.
+    bias_ : float
+    weights_ : array, one per feature
+    fit_log_ : list of Iteration
 
     Examples
     --------

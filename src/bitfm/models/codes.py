@@ -68,7 +68,8 @@ class CodeModel(FeatureModel):
         ----------
         X : Blocks, sparse matrix or dense array
         y : targets, one per interaction
-        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
+        fields : optional
+            How many columns each field has, for a plain matrix; see `Blocks.from_matrix`.
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._fitting(callback) as progress:

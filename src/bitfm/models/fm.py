@@ -148,7 +148,8 @@ class FM(FeatureModel):
         ----------
         X : Blocks, sparse matrix or dense array
         y, sample_weight : targets and, optionally, weights, one per interaction
-        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
+        fields : optional
+            How many columns each field has, for a plain matrix; see `Blocks.from_matrix`.
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         """
         with self._fitting(callback) as progress:
