@@ -79,7 +79,6 @@ class FittedTables:
         *,
         own: Mapping[str, FeatureTable] | None = None,
         seen: Any = None,
-        with_id: bool = True,
     ) -> dict[str, FeatureTable]:
         """Return the model's fields of a side for some rows.
 
@@ -92,8 +91,6 @@ class FittedTables:
             Instead of those of the rows.
         seen : table of rows × the other side, optional
             What the rows have seen, instead of what the log says.
-        with_id : bool, default True
-            Whether the rows have their ids.
         """
         own = self.side(name).own_tables(indices) if own is None else own
         tables = {field_name(column): table for column, table in own.items()}
@@ -101,7 +98,7 @@ class FittedTables:
         if width is not None:
             rows = self.log.side(name).take(indices) if seen is None else seen
             tables[SEEN_FIELDS[name]] = seen_table(rows, width)
-        tables["id"] = one_hot_ids(indices if with_id else np.full(len(indices), -1), self.sizes[name, "id"])
+        tables["id"] = one_hot_ids(indices, self.sizes[name, "id"])
         return tables
 
     def queries(self, users: npt.NDArray[Any], context: Block | None) -> Blocks:
