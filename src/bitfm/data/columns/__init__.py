@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from bitfm.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from bitfm.data.casting import as_text, as_words, one_as_text
     from bitfm.data.columns._column import FittedColumn, Kind
     from bitfm.data.columns.category import Category, MultiCategory
     from bitfm.data.columns.dates import DateParts
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from bitfm.data.columns.number import Number
     from bitfm.data.columns.registry import kind_names, kind_of, register_kind, restore_column
     from bitfm.data.columns.text import Text
+    from bitfm.data.parsing import as_text, as_words, one_as_text
 
 __all__ = [
     "Category",
@@ -41,7 +41,7 @@ __all__ = [
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
-        "bitfm.data.casting": ("as_text", "as_words", "one_as_text"),
+        "bitfm.data.parsing": ("as_text", "as_words", "one_as_text"),
         "bitfm.data.columns._column": ("FittedColumn", "Kind"),
         "bitfm.data.columns.category": ("Category", "MultiCategory"),
         "bitfm.data.columns.dates": ("DateParts",),

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.casting import as_text, as_words
+from bitfm.data.parsing import as_text, as_words
 
 _SEPARATORS = "|;,"
 _LISTS = (list, tuple, set, frozenset, np.ndarray)

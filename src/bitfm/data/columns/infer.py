@@ -12,12 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.casting import as_words
 from bitfm.data.columns._column import FittedColumn, Kind, check_facts
 from bitfm.data.columns._lists import exploded, has_lists, sample_of
 from bitfm.data.columns.registry import all_kinds, register_kind
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import is_date, parse_numbers
+from bitfm.data.parsing import as_words, is_date, parse_numbers
 from bitfm.persist import check_tensors
 
 _NEARLY_ALL = 0.95

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.casting import as_words
 from bitfm.data.columns._column import FittedColumn, Kind, check_facts
 from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
 from bitfm.data.columns.registry import register_kind
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import as_words
 from bitfm.data.tfidf import WordWeights
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
