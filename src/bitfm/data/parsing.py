@@ -80,6 +80,15 @@ def parse_numbers(values: pl.Series) -> pl.Series:
     return _filled(plain_numbers(text), text, _WRITTEN, _written_numbers)
 
 
+def quantities(values: pl.Series) -> pl.Series:
+    """Return what `parse_numbers` does, but also a duration in seconds and a date in seconds since 1970."""
+    if values.dtype == pl.Duration:
+        values = values.dt.total_microseconds() / 1e6
+    elif values.dtype in (pl.Date, pl.Datetime):
+        values = values.dt.epoch("us") / 1e6
+    return parse_numbers(values)
+
+
 def plain_numbers(values: pl.Series) -> pl.Series:
     """Return finite numbers, also of strings that are nothing but a number; null where one is anything else."""
     numbers = values.cast(pl.Float64, strict=False)

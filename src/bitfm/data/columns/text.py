@@ -8,17 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, check_facts
-from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
-from bitfm.data.columns.registry import register_kind
+from bitfm.data.columns.infer import FEW, ObservedColumn
+from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import as_words
 from bitfm.data.tfidf import WordWeights
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
-from bitfm.persist import Tensor, check_tensors
+from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.validation import check_integer
 
 _PROSE = 8.0  # words per value
@@ -78,7 +76,7 @@ class Text(Kind):
         except ValueError:  # scikit-learn's way to say that no word is left
             return _FittedText(name, self, WordWeights([], np.zeros(0)))
 
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
         check_facts(state)
         weights = {key: tensor for key, tensor in tensors.items() if key in _WEIGHTS}
@@ -90,26 +88,25 @@ class Text(Kind):
         return _FittedText(name, self, WordWeights(words, weights["idf"]))
 
 
+@dataclass(eq=False)
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    def __init__(self, name: str, kind: Text, weights: WordWeights) -> None:
-        super().__init__(name, kind)
-        self._weights = weights
+    weights: WordWeights
 
     @property
     def width(self) -> int:
-        return len(self._weights.words)
+        return len(self.weights.words)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return self._weights.transform(as_words(values).to_list())
+        return self.weights.transform(as_words(values).to_list())
 
     def label(self, feature: int) -> str:
-        return self._weights.words[feature]
+        return self.weights.words[feature]
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        words = pl.Series(self._weights.words, dtype=pl.String)
-        return Vocabulary.of(words).tensors() | {"idf": self._weights.idf}
+    def tensors(self) -> Tensors:
+        words = pl.Series(self.weights.words, dtype=pl.String)
+        return Vocabulary.of(words).tensors() | {"idf": self.weights.idf}
