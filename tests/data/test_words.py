@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from bitfm.data import Words
-from bitfm.data.tfidf import WordWeights
+from bitfm.data.columns.text import WordWeights
 from bitfm.datasets import make_bookshop
 
 VOCABULARY = ["ant", "bee", "cat", "dog", "eel", "fox"]

@@ -12,10 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm.data.tfidf import WordWeights
+from bitfm.data.columns.text import WordWeights
 from bitfm.validation import check_integer
-
-__all__ = ["Words"]
 
 
 class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -74,12 +72,6 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return one row of unit length per text, float32; empty where it has none of the words."""
         check_is_fitted(self)
         return self.weights_.transform(_strings(texts)).to_csr()
-
-    @property
-    def idf_(self) -> npt.NDArray[np.float64]:
-        """The weight of each word: the fewer texts have it, the larger."""
-        check_is_fitted(self)
-        return self.weights_.idf
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return the words, one per column; `input_features` is ignored."""

@@ -1,19 +1,23 @@
-"""Prose: titles, descriptions, reviews."""
+"""Prose: titles, descriptions, reviews, by the TF-IDF weights of their words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from bitfm.data.columns.infer import FEW, ObservedColumn
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import as_words
-from bitfm.data.tfidf import WordWeights
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors
@@ -23,6 +27,7 @@ _PROSE = 8.0  # words per value
 _SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
 _WEIGHTS = {"idf": Tensor("float64", "words", low=np.finfo(np.float64).tiny)}
+_WORD = re.compile(r"\b\w\w+\b")
 
 
 @register_kind
@@ -110,3 +115,44 @@ class _FittedText(FittedColumn):
     def tensors(self) -> Tensors:
         words = pl.Series(self.weights.words, dtype=pl.String)
         return Vocabulary.of(words).tensors() | {"idf": self.weights.idf}
+
+
+@dataclass(eq=False)
+class WordWeights:
+    """Distinct words with one weight each: a text's row is how often it has each word × its weight, at unit length.
+
+    Words are runs of two or more letters, digits and underscores, in lower case. The rows are those of scikit-learn's
+    ``TfidfVectorizer`` with the same words and weights, to the last bit.
+
+    Examples
+    --------
+    >>> WordWeights(["dragon", "gold"], np.array([1.5, 1.0])).transform(["Gold, and more gold!", None]).toarray()
+    array([[0., 1.],
+           [0., 0.]], dtype=float32)
+    """
+
+    words: Sequence[str]
+    idf: NDArray[np.float64]
+
+    @cached_property
+    def _column(self) -> dict[str, int]:
+        return {word: column for column, word in enumerate(self.words)}
+
+    def transform(self, texts: Iterable[str | None]) -> FeatureTable:
+        """Return one row per text, float32; empty where it is None or has none of the words."""
+        column = self._column
+        columns, counts, ends = array("l"), array("f"), array("l", [0])
+        for text in texts:
+            words = _WORD.findall(text.lower()) if text else ()
+            times = Counter(column[word] for word in words if word in column)
+            columns.extend(times)
+            counts.extend(times.values())
+            ends.append(len(columns))
+        indptr, indices = np.array(ends, np.int64), np.array(columns, np.int32)
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        order = np.lexsort((indices, rows))
+        indices, values = indices[order], np.array(counts, np.float32)[order]
+        values *= self.idf[indices]
+        # Squares are rounded, and added one after the other in double precision.
+        values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=len(indptr) - 1))[rows]
+        return FeatureTable.sparse(indptr, indices, values, len(self.words))
