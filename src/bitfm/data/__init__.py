@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from bitfm.data.columns.number import Number
     from bitfm.data.columns.text import Text
     from bitfm.data.feature_table import FeatureTable
-    from bitfm.data.history import history, raters
     from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
     from bitfm.data.libfm import read_libfm, write_libfm
+    from bitfm.data.one_hot import history, raters
     from bitfm.data.parsing import as_words, parse_numbers, parse_times
     from bitfm.data.tables import read_table
     from bitfm.data.vocabulary import Vocabulary
@@ -69,9 +69,9 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.columns.number": ("Number",),
         "bitfm.data.columns.text": ("Text",),
         "bitfm.data.feature_table": ("FeatureTable",),
-        "bitfm.data.history": ("history", "raters"),
         "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),
+        "bitfm.data.one_hot": ("history", "raters"),
         "bitfm.data.parsing": ("as_words", "parse_numbers", "parse_times"),
         "bitfm.data.tables": ("read_table",),
         "bitfm.data.vocabulary": ("Vocabulary",),
