@@ -27,11 +27,6 @@ def as_text(values: pl.Series) -> pl.Series:
 
     Whole floats read as integers, since pandas turns integers into floats where some are missing, and a time at
     midnight reads as its date. NaN is missing. Strings stay as they are.
-
-    Examples
-    --------
-    >>> as_text(pl.Series([25.0, None, 0.5])).to_list()
-    ['25', None, '0.5']
     """
     dtype = values.dtype
     if dtype == pl.String:

@@ -83,10 +83,8 @@ class DateParts(Kind):
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the parts, and take the years."""
         times = _moments(values).drop_nulls()
-        if self.parts is None:
-            parts = tuple(part for part in _SIZES if len(np.unique(_codes(times, part))) > 1)
-        else:
-            parts = tuple(part for part in _SIZES if part in self.parts)
+        wanted = self.parts or [part for part in _SIZES if len(np.unique(_codes(times, part))) > 1]
+        parts = tuple(part for part in _SIZES if part in wanted)
         years = _codes(times, "year") if "year" in parts else np.zeros(0)
         return _FittedDates(name, self, parts, Bins.of(years, _YEAR_BINS, _SINGLE_YEARS))
 
@@ -146,7 +144,7 @@ class _FittedDates(FittedColumn):
         return super().state() | {"parts": list(self.parts)}
 
     def tensors(self) -> Tensors:
-        return self.years.tensors()
+        return vars(self.years)
 
 
 def _moments(values: pl.Series) -> pl.Series:

@@ -54,13 +54,9 @@ class Bins:
         low, high = (number_text(float(ends[index])) for ends in (self.lows, self.highs))
         return low if low == high else f"{low} to {high}"
 
-    def tensors(self) -> Tensors:
-        """Return the arrays that a model file keeps."""
-        return {"lows": self.lows, "highs": self.highs}
-
     @classmethod
     def restored(cls, tensors: Tensors) -> Self:
-        """Return the bins of `tensors`."""
+        """Return the bins whose `vars` a model file kept."""
         check_tensors(tensors, _BINS)
         bins = cls(**tensors)
         if (bins.lows > bins.highs).any() or (bins.highs[:-1] >= bins.lows[1:]).any():
@@ -167,7 +163,7 @@ class _FittedBins(FittedColumn):
         return f"{self.width} bins of equal counts"
 
     def tensors(self) -> Tensors:
-        return self.bins.tensors()
+        return vars(self.bins)
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -77,9 +77,10 @@ class Text(Kind):
         texts = as_words(values).drop_nulls().to_list()
         words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
         try:
-            return _FittedText(name, self, words.fit(texts).weights_)
+            words.fit(texts)
         except ValueError:  # scikit-learn's way to say that no word is left
-            return _FittedText(name, self, WordWeights([], np.zeros(0)))
+            return _FittedText(name, self, [], np.zeros(0))
+        return _FittedText(name, self, words.words_.tolist(), words.idf_)
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -90,69 +91,61 @@ class Text(Kind):
         words = known.take(np.arange(len(known))).to_list()
         if len(set(words)) != len(words):
             raise ModelFileError(f"has {len(words)} weights for {len(set(words))} different words")
-        return _FittedText(name, self, WordWeights(words, weights["idf"]))
+        return _FittedText(name, self, words, weights["idf"])
 
 
 @dataclass(eq=False)
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    weights: WordWeights
+    words: list[str]
+    idf: NDArray[np.float64]
 
     @property
     def width(self) -> int:
-        return len(self.weights.words)
+        return len(self.words)
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {word: column for column, word in enumerate(self.words)}
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return self.weights.transform(as_words(values).to_list())
+        return tfidf_table(as_words(values).to_list(), self._columns, self.idf)
 
     def label(self, feature: int) -> str:
-        return self.weights.words[feature]
+        return self.words[feature]
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
 
     def tensors(self) -> Tensors:
-        words = pl.Series(self.weights.words, dtype=pl.String)
-        return Vocabulary.of(words).tensors() | {"idf": self.weights.idf}
+        return Vocabulary.of(pl.Series(self.words, dtype=pl.String)).tensors() | {"idf": self.idf}
 
 
-@dataclass(eq=False)
-class WordWeights:
-    """Distinct words with one weight each: a text's row is how often it has each word × its weight, at unit length.
+def tfidf_table(texts: Iterable[str | None], columns: Mapping[str, int], idf: NDArray[np.float64]) -> FeatureTable:
+    """Return one row per text, float32: how often it has each known word × the word's weight, at unit length.
 
     Words are runs of two or more letters, digits and underscores, in lower case. The rows are those of scikit-learn's
-    ``TfidfVectorizer`` with the same words and weights, to the last bit.
+    ``TfidfVectorizer`` with the same words and weights, to the last bit; a text that is None is an empty row.
 
     Examples
     --------
-    >>> WordWeights(["dragon", "gold"], np.array([1.5, 1.0])).transform(["Gold, and more gold!", None]).toarray()
+    >>> tfidf_table(["Gold, and more gold!", None], {"dragon": 0, "gold": 1}, np.array([1.5, 1.0])).toarray()
     array([[0., 1.],
            [0., 0.]], dtype=float32)
     """
-
-    words: Sequence[str]
-    idf: NDArray[np.float64]
-
-    @cached_property
-    def _column(self) -> dict[str, int]:
-        return {word: column for column, word in enumerate(self.words)}
-
-    def transform(self, texts: Iterable[str | None]) -> FeatureTable:
-        """Return one row per text, float32; empty where it is None or has none of the words."""
-        column = self._column
-        columns, counts, ends = array("l"), array("f"), array("l", [0])
-        for text in texts:
-            words = _WORD.findall(text.lower()) if text else ()
-            times = Counter(column[word] for word in words if word in column)
-            columns.extend(times)
-            counts.extend(times.values())
-            ends.append(len(columns))
-        indptr, indices = np.array(ends, np.int64), np.array(columns, np.int32)
-        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        order = np.lexsort((indices, rows))
-        indices, values = indices[order], np.array(counts, np.float32)[order]
-        values *= self.idf[indices]
-        # Squares are rounded, and added one after the other in double precision.
-        values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=len(indptr) - 1))[rows]
-        return FeatureTable.sparse(indptr, indices, values, len(self.words))
+    indices, counts, indptr = array("l"), array("f"), array("l", [0])
+    for text in texts:
+        words = _WORD.findall(text.lower()) if text else ()
+        times = Counter(columns[word] for word in words if word in columns)
+        indices.extend(times)
+        counts.extend(times.values())
+        indptr.append(len(indices))
+    ends, column = np.array(indptr, np.int64), np.array(indices, np.int32)
+    rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    order = np.lexsort((column, rows))
+    column, values = column[order], np.array(counts, np.float32)[order]
+    values *= idf[column]
+    # Squares are rounded, and added one after the other in double precision.
+    values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=len(ends) - 1))[rows]
+    return FeatureTable.sparse(ends, column, values, len(idf))
