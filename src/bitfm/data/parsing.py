@@ -123,7 +123,7 @@ def parse_number(value: Any) -> float | None:
         except OverflowError:
             return None
         return number if math.isfinite(number) else None
-    parsed: float | None = parse_numbers(_series(value))[0]
+    parsed: float | None = parse_numbers(pl.Series([value], strict=False))[0]
     return parsed
 
 
@@ -137,7 +137,7 @@ def parse_time(value: Any) -> int | None:
     ):
         number = parse_number(value)
         return math.floor(number) if number is not None and abs(number) <= _LATEST else None
-    parsed: int | None = parse_times(_series(value))[0]
+    parsed: int | None = parse_times(pl.Series([value], strict=False))[0]
     return parsed
 
 
@@ -183,10 +183,6 @@ def _filled(parsed: pl.Series, text: pl.Series, pattern: str, parse: Callable[[p
     table = pl.DataFrame({"text": odd, "parsed": parse(odd)})
     texts = pl.DataFrame({"text": text})
     return parsed.fill_null(texts.join(table, on="text", how="left", maintain_order="left")["parsed"])
-
-
-def _series(value: Any) -> pl.Series:
-    return pl.Series([value], dtype=pl.String if isinstance(value, str) else None, strict=False)
 
 
 def _python_as_text(value: Any) -> str | None:

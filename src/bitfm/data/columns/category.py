@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -29,9 +29,36 @@ _REPEATED = 0.75  # of the values in lists must occur in several rows
 _MOST_WORDS = 3.0  # of a listed value, on average: more is prose
 
 
+class _Categories(Kind):
+    """What one category per row and several have in common."""
+
+    max_categories: int
+
+    def __post_init__(self) -> None:
+        check_integer(f"{type(self).__name__}: max_categories", self.max_categories, 1)
+
+    def choose(self, name: str, values: pl.Series) -> FittedColumn:
+        """Choose among the non-null strings of a series."""
+        counts = pl.DataFrame({"value": values.drop_nulls()}).group_by("value").len()
+        distinct = len(counts)
+        if distinct > _KEEP_ALL:
+            counts = counts.filter(pl.col("len") > 1)
+        several = len(counts)
+        if several > self.max_categories:
+            counts = counts.sort("len", "value", descending=[True, False]).head(self.max_categories)
+        return _FittedCategory(name, self, Vocabulary.of(counts["value"]), distinct - several, several - len(counts))
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        check_facts(state, once=int, rare=int)
+        if min(state.values()) < 0:
+            raise ModelFileError(f"has left out {state['once']} and {state['rare']} categories")
+        return _FittedCategory(name, self, Vocabulary.from_tensors(tensors), **state)
+
+
 @register_kind
 @dataclass(frozen=True)
-class Category(Kind):
+class Category(_Categories):
     """One of several values per row, such as a country or a weekday: one feature per value.
 
     Up to 10,000 distinct values are all kept. Of more than these, a value that occurs once is left out, since it tells
@@ -56,9 +83,6 @@ class Category(Kind):
     priority: ClassVar[int] = 50
     max_categories: int = 1_000_000
 
-    def __post_init__(self) -> None:
-        check_integer("Category: max_categories", self.max_categories, 1)
-
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
         """Take booleans, categories, few integers, and whatever repeats."""
@@ -74,16 +98,12 @@ class Category(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the categories."""
-        return _FittedCategory.of(name, self, as_words(values))
-
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
-        """Return the fitted column of what it saved."""
-        return _FittedCategory.restored(name, self, state, tensors)
+        return self.choose(name, as_words(values))
 
 
 @register_kind
 @dataclass(frozen=True)
-class MultiCategory(Kind):
+class MultiCategory(_Categories):
     """Several values per row, such as genres or tags: one feature per value, of those that `Category` would keep.
 
     A row with n of them has 1/√n in each, so that a long list weighs no more than a short one.
@@ -113,7 +133,7 @@ class MultiCategory(Kind):
     def __post_init__(self) -> None:
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
             raise ValueError(f"MultiCategory: separator must be a string such as '|' or None, got {self.separator!r}.")
-        check_integer("MultiCategory: max_categories", self.max_categories, 1)
+        super().__post_init__()
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
@@ -126,48 +146,24 @@ class MultiCategory(Kind):
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the categories, and the separator if it was not declared."""
         separator = self.separator or find_separator(values)
-        _, tokens = exploded(values, separator)
-        return _FittedCategory.of(name, replace(self, separator=separator), as_words(tokens))
-
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
-        """Return the fitted column of what it saved."""
-        return _FittedCategory.restored(name, self, state, tensors)
+        _, listed = exploded(values, separator)
+        return replace(self, separator=separator).choose(name, as_words(listed))
 
 
 @dataclass(eq=False)
 class _FittedCategory(FittedColumn):
     """1 in the feature of a row's category, or 1/√n in those of its n known categories."""
 
-    kind: Category | MultiCategory
     known: Vocabulary
     once: int  # so many categories that occur once are left out
     rare: int  # so many others that are rare
-
-    @classmethod
-    def of(cls, name: str, kind: Category | MultiCategory, values: pl.Series) -> Self:
-        """Choose among the non-null strings of a series."""
-        counts = pl.DataFrame({"value": values.drop_nulls()}).group_by("value").len()
-        distinct = len(counts)
-        if distinct > _KEEP_ALL:
-            counts = counts.filter(pl.col("len") > 1)
-        several = len(counts)
-        if several > kind.max_categories:
-            counts = counts.sort("len", "value", descending=[True, False]).head(kind.max_categories)
-        return cls(name, kind, Vocabulary.of(counts["value"]), distinct - several, several - len(counts))
-
-    @classmethod
-    def restored(cls, name: str, kind: Category | MultiCategory, state: Mapping[str, Any], tensors: Tensors) -> Self:
-        check_facts(state, once=int, rare=int)
-        if min(state.values()) < 0:
-            raise ModelFileError(f"has left out {state['once']} and {state['rare']} categories")
-        return cls(name, kind, Vocabulary.from_tensors(tensors), **state)
 
     @property
     def width(self) -> int:
         return len(self.known)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        if isinstance(self.kind, Category):
+        if not isinstance(self.kind, MultiCategory):
             return FeatureTable.one_hot(self.known.indices(as_words(values)), self.width)
         rows, listed = exploded(values, self.kind.separator)
         indices = self.known.indices(as_words(listed))
@@ -192,10 +188,7 @@ class _FittedCategory(FittedColumn):
 
 
 def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64], pl.Series]:
-    """Return the listed values one after the other, and the row of each.
-
-    A string without separator, like any other value that is no list, is a list of one.
-    """
+    """Return the row of each listed value, and these values; a value that is no list counts as a list of one."""
     if values.dtype == pl.Object:
         values = _python_lists(values, separator)
     if values.dtype == pl.Array:

@@ -127,12 +127,6 @@ def tfidf_table(texts: Iterable[str | None], columns: Mapping[str, int], idf: ND
 
     Words are runs of two or more letters, digits and underscores, in lower case. The rows are those of scikit-learn's
     ``TfidfVectorizer`` with the same words and weights, to the last bit; a text that is None is an empty row.
-
-    Examples
-    --------
-    >>> tfidf_table(["Gold, and more gold!", None], {"dragon": 0, "gold": 1}, np.array([1.5, 1.0])).toarray()
-    array([[0., 1.],
-           [0., 0.]], dtype=float32)
     """
     indices, counts, indptr = array("l"), array("f"), array("l", [0])
     for text in texts:
