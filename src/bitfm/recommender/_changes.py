@@ -20,7 +20,7 @@ from bitfm.validation import thread_count
 if TYPE_CHECKING:
     import polars as pl
 
-_IDS_A_THREAD = 8  # below, starting a thread costs more than it saves
+_IDS_PER_THREAD = 8  # below, starting a thread costs more than it saves
 
 __all__ = ["with_ratings", "with_side_rows"]
 
@@ -66,7 +66,7 @@ def _solve(state: State, name: str, indices: npt.NDArray[Any], before: Interacti
         *state.other_side(name, others),
     )
     known = ids_of(state.parameters, name, indices)
-    threads = min(thread_count(state.n_jobs), 1 + len(indices) // _IDS_A_THREAD)
+    threads = min(thread_count(state.n_jobs), 1 + len(indices) // _IDS_PER_THREAD)
     return fold_in(ratings, own.constants, own.vectors, state.moments[name], state.priors[name], known, threads)
 
 

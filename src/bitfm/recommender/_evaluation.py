@@ -105,7 +105,7 @@ def _ranked(
     context: Block | None,
     seen: Any,
     queries: npt.NDArray[Any],
-    items: npt.NDArray[np.int64],
+    items: npt.NDArray[Any],
     k: int,
 ) -> Evaluation:
     """Rank the catalogue for queries, without what their users have seen: each item should come first in its query."""

@@ -59,8 +59,8 @@ def fit_state(
 
     pairs = _indices(sides, read)
     observed = {name: np.unique(indices) for name, indices in pairs.items()}  # of the others there is nothing to learn
-    wanted = {"user": settings.history, "item": settings.raters}
-    widths = {name: len(observed[_other(name)]) for name in SEEN_FIELDS if wanted[name]}
+    widths = {"user": len(observed["item"])} if settings.history else {}
+    widths |= {"item": len(observed["user"])} if settings.raters else {}
     blocks, y = _examples(sides, context, read, pairs, observed, widths, negatives, seed)
     model.fit(blocks, y, callback=callback)
     scores = model.predict(blocks)
@@ -76,7 +76,8 @@ def fit_state(
     own = sides["item"].fields(everything)
     catalogue = Block(everything, field_tables("item", own, log.by_item, width, FeatureTable.eye(n_items)))
     state = State(
-        *sides.values(),
+        users=sides["user"],
+        items=sides["item"],
         context=context,
         log=log,
         parameters=parameters,
@@ -175,10 +176,6 @@ def _indices(sides: Mapping[str, Side], interactions: Interactions) -> Indices:
             unknown = ids[int(np.argmin(found[name]))]
             raise UnknownIdError(f"{name} {unknown!r} is not known; add it with add_{name}s first.")
     return found
-
-
-def _other(name: str) -> str:
-    return "item" if name == "user" else "user"
 
 
 def _moments(state: State) -> dict[str, SideMoments]:

@@ -19,18 +19,16 @@ from bitfm.recommender._state import State
 if TYPE_CHECKING:
     import polars as pl
 
-    from bitfm.data.columns import FittedColumn
-
 __all__ = [
     "context_of",
     "contexts_of",
-    "features_of",
     "history_of",
     "interactions_of",
     "is_id",
     "item_index",
     "known_items",
     "pairs_of",
+    "row_of",
     "rows_of",
 ]
 
@@ -55,7 +53,6 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
     if isinstance(pairs, Sequence) and not isinstance(pairs, str) and all(_is_pair(pair) for pair in pairs):
         return state.users.indices_of([u for u, _ in pairs]), state.items.indices_of([i for _, i in pairs]), None
     frame, _ = as_frame("pairs", pairs)
-    need_columns("pairs", frame, [side.id_column for side in (state.users, state.items)])
     users, items = (
         side.ids.indices(ids_of("pairs", frame, side.id_column).text) for side in (state.users, state.items)
     )
@@ -73,32 +70,21 @@ def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFram
 
 def context_of(state: State, context: Mapping[str, Any] | None, n: int) -> Block | None:
     """Return one context for n queries."""
-    none = "none; name them at the fit with context="
-    refusal = "context: there is no column {}; the context's columns are {}."
-    fields = _one_row(state, CONTEXT, state.context, context, refusal, none)
+    fields = row_of(state, CONTEXT, context)
     return Block(np.zeros(n, np.int32), fields) if state.context else None
 
 
-def features_of(state: State, features: Mapping[str, Any] | None) -> dict[str, FeatureTable]:
-    """Return the fields of a new user's features."""
-    refusal = "features: users have no column {}; the columns are {}."
-    return _one_row(state, "user", state.users.columns, features, refusal, "none")
-
-
-def _one_row(
-    state: State,
-    side: str,
-    columns: Sequence[FittedColumn],
-    given: Mapping[str, Any] | None,
-    refusal: str,
-    none: str,
-) -> dict[str, FeatureTable]:
-    """Return the fields of one row; columns that the fit found to tell nothing are passed over."""
-    names, values = sorted(column.name for column in columns), dict(given or {})
-    ignored = {note.column for note in state.columns if note.side == side and not note.features} if values else ()
-    unknown = sorted(set(values) - set(names) - set(ignored))
+def row_of(state: State, side: str, given: Mapping[str, Any] | None) -> dict[str, FeatureTable]:
+    """Return the fields of one user, or context; columns that the fit found to tell nothing are passed over."""
+    columns, values = state.context if side == CONTEXT else state.users.columns, dict(given or {})
+    ignored = {note.column for note in state.columns if note.side == side and not note.features} if values else set()
+    unknown = sorted(set(values) - {column.name for column in columns} - ignored)
     if unknown:
-        raise MissingColumnError(refusal.format(repr(unknown[0]), ", ".join(names) or none))
+        known = ", ".join(sorted(column.name for column in columns))
+        if side == CONTEXT:
+            known = known or "none; name them at the fit with context="
+            raise MissingColumnError(f"context: there is no column {unknown[0]!r}; the context's columns are {known}.")
+        raise MissingColumnError(f"features: users have no column {unknown[0]!r}; the columns are {known or 'none'}.")
     return encode(columns, values)
 
 

@@ -80,14 +80,14 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
     state = recommender.state
     tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors())
     for name, moments in state.moments.items():
-        tables |= persist.put(f"moments.{name}.", {"second_moment": moments.second_moment, "unseen": moments.unseen})
+        tables |= persist.put(f"moments.{name}.", {matrix: getattr(moments, matrix) for matrix in _MOMENTS})
     hints = get_type_hints(_Settings, include_extras=True)
     settings = {name: persist.plain(name, getattr(recommender, name), hint) for name, hint in hints.items()}
     about = _Entry(
         user=_pack_side(state.users, tables),
         item=_pack_side(state.items, tables),
         context=_pack_columns("context", state.context, tables),
-        priors={name: (prior.noise, prior.weight, prior.factor) for name, prior in state.priors.items()},
+        priors=dict(state.priors),
         negatives_per={name: (m.negatives_per_event, m.negatives_per_item) for name, m in state.moments.items()},
         negatives=state.negatives,
         target=state.target,
@@ -130,9 +130,14 @@ def open_recommender(contents: persist.Contents) -> Recommender:
         index,
         record,
         n_jobs=about.settings.n_jobs,
+        user_tower=about.user_tower,
+        negatives=about.negatives,
+        target=about.target,
+        time=about.time,
+        frames=about.frames,
+        columns=about.columns,
         priors={name: Prior(*prior) for name, prior in about.priors.items()},
         moments={name: _moments(name, about, tables, parameters) for name in SEEN_FIELDS},
-        **{name: getattr(about, name) for name in ("user_tower", "negatives", "target", "time", "frames", "columns")},
     )
     if about.settings.n_jobs == 0:
         raise ModelFileError("has n_jobs = 0, expected any other whole number")

@@ -74,17 +74,9 @@ class State:
         columns: Mapping[str, FeatureTable] | None = None,
         seen: FeatureTable | None = None,
     ) -> dict[str, FeatureTable]:
-        """Return the model's fields of a side for some rows.
+        """Return the model's fields of a side for some rows; an index of -1 is one that is not known.
 
-        Parameters
-        ----------
-        name : "user" or "item"
-        indices : array of int
-            Which rows; -1 is one that is not known.
-        columns : tables by field, optional
-            Those of the columns, instead of the rows' own.
-        seen : table of rows × the other side, optional
-            What the rows have seen, instead of what the log says.
+        Fields of columns, and a table of rows × the other side of what was seen, may be given in place of their own.
         """
         columns = self.side(name).fields(indices) if columns is None else columns
         width, n_ids = self.sizes.get((name, SEEN_FIELDS[name])), self.sizes[name, "id"]

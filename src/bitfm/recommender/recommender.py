@@ -247,7 +247,7 @@ class Recommender:
         """
         state = self.state
         at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
-        told, rated = _inputs.features_of(state, features), _inputs.history_of(state, history)
+        told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
         row = _query.row_of_new(state, told, rated, at)
         return _query.answer(state, _query.search(state, row, n, rated, allow, deny))
 
