@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
     from bitfm.data.libfm import read_libfm, write_libfm
     from bitfm.data.parsing import parse_numbers, parse_times
-    from bitfm.data.tables import read_table
+    from bitfm.data.tables.read import read_table
     from bitfm.data.vocabulary import Vocabulary
     from bitfm.data.words import Words
 
@@ -77,7 +77,7 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),
         "bitfm.data.parsing": ("parse_numbers", "parse_times"),
-        "bitfm.data.tables": ("read_table",),
+        "bitfm.data.tables.read": ("read_table",),
         "bitfm.data.vocabulary": ("Vocabulary",),
         "bitfm.data.words": ("Words",),
     },

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bitfm.data.tables.values import text_of
+from bitfm.data.casting import as_text
 from bitfm.errors import TableError
 
 
@@ -157,7 +157,7 @@ def _from_pandas_series(name: str, column: Any) -> pl.Series:
     """Return a column of pandas as one of Polars; NaN, NaT and NA are null there."""
     kind = type(column.dtype).__name__
     if kind == "CategoricalDtype":
-        texts = text_of(_from_pandas_series(name, column.cat.categories.to_series()))
+        texts = as_text(_from_pandas_series(name, column.cat.categories.to_series()))
         codes = pl.Series(column.cat.codes.to_numpy().astype(np.int64))
         return texts.gather(codes.replace(-1, None)).cast(pl.Categorical).alias(name)
     if kind == "ArrowDtype":
