@@ -58,11 +58,6 @@ def _column(name: str, matrix: sp.csr_matrix) -> pl.Series:
     return pl.Series(name, indices).set(pl.Series(counts == 0), None)
 
 
-def is_matlab(name: str) -> bool:
-    """Return whether a name is that of a MATLAB file, with or without the address of a matrix inside."""
-    return name.partition("#")[0].lower().endswith(".mat")
-
-
 def read_matlab(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
     """Read a matrix, one row per non-zero or per row of the matrix; rows and columns count from 0."""
     path, _, address = name.partition("#")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Sequence
@@ -13,10 +14,11 @@ import polars as pl
 
 from bitfm.data.files import STANDARD_INPUT, as_utf8, is_parquet, not_parquet, read_content
 from bitfm.data.tables._separated import read_separated
-from bitfm.data.tables._sparse import is_matlab, read_libfm_fields, read_matlab
+from bitfm.data.tables._sparse import read_libfm_fields, read_matlab
 from bitfm.data.tables.frames import from_rows
 from bitfm.errors import DataFileError, EmptyTableError
 
+_POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
@@ -64,9 +66,10 @@ def read_table(
     [(1, 1193, 5), (1, 661, 3)]
     """
     name = os.fspath(source)
+    shown = "standard input" if name == STANDARD_INPUT else name
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError(f"columns is {list(columns)}; expected names that differ")
-    if is_matlab(name):
+    if name.partition("#")[0].lower().endswith(".mat"):
         return read_matlab(name, columns)
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix == ".libfm":
@@ -75,18 +78,18 @@ def read_table(
         return _renamed(name, _read_parquet(name, Path(name)), columns)
     content = read_content(name)
     if not content or content.isspace():
-        raise EmptyTableError(f"{_shown(name)} is empty; expected a table")
+        raise EmptyTableError(f"{shown} is empty; expected a table")
     if content.startswith(b"PAR1"):
-        return _renamed(name, _read_parquet(_shown(name), BytesIO(content)), columns)
+        return _renamed(shown, _read_parquet(shown, BytesIO(content)), columns)
     if suffix in _JSON or (name == STANDARD_INPUT and content.lstrip()[:1] in (b"{", b"[")):
-        return _renamed(name, _read_json(_shown(name), content), columns)
-    return read_separated(_shown(name), content, columns, "\t" if suffix == ".tsv" and not separator else separator)
+        return _renamed(shown, _read_json(shown, content), columns)
+    return read_separated(shown, content, columns, "\t" if suffix == ".tsv" and not separator else separator)
 
 
 def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
     try:
         return pl.read_parquet(source, glob=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (*_POLARS_ERRORS, OSError) as error:
         raise not_parquet(name, error) from None
 
 
@@ -94,36 +97,25 @@ def _read_json(name: str, content: bytes) -> pl.DataFrame:
     """Read one object per line, or a list of objects; what one of them lacks is missing there."""
     content = as_utf8(name, content)
     if content.lstrip().startswith(b"["):
-        try:
-            rows = json.loads(content)
-        except ValueError as error:
-            raise DataFileError(f"{name} is not in JSON format ({error}); get the whole file") from None
-        return from_rows(name, [_checked(name, f"element {place}", row) for place, row in enumerate(rows, 1)])
-    try:
-        return pl.read_ndjson(content, infer_schema_length=None)
-    except (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-    ):  # types differ, or the error needs its line
-        lines = enumerate(content.split(b"\n"), 1)
-        return from_rows(name, [_json_line(name, place, line) for place, line in lines if line.strip()])
+        elements = enumerate(_json(f"{name} is", content, "get the whole file"), 1)
+        rows = {f"element {place}": row for place, row in elements}
+    else:
+        with contextlib.suppress(*_POLARS_ERRORS):  # types differ, or the error needs its line
+            return pl.read_ndjson(content, infer_schema_length=None)
+        lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
+        rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
+    for place, row in rows.items():
+        if not isinstance(row, dict):
+            what = f"{type(row).__name__} in JSON; expected an object with one value per column"
+            raise DataFileError(f"{name}, {place}: {what}")
+    return from_rows(name, list(rows.values()))
 
 
-def _json_line(name: str, place: int, line: bytes) -> dict[str, Any]:
+def _json(what: str, text: bytes, advice: str) -> Any:
     try:
-        row = json.loads(line)
+        return json.loads(text)
     except ValueError as error:
-        raise DataFileError(
-            f"{name}, line {place}: not in JSON format ({error}); expected one object per line"
-        ) from None
-    return _checked(name, f"line {place}", row)
-
-
-def _checked(name: str, place: str, row: Any) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        what = f"{type(row).__name__} in JSON; expected an object with one value per column"
-        raise DataFileError(f"{name}, {place}: {what}")
-    return row
+        raise DataFileError(f"{what} not in JSON format ({error}); {advice}") from None
 
 
 def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
@@ -131,11 +123,7 @@ def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> p
         return frame
     if len(columns) != frame.width:
         raise DataFileError(
-            f"{_shown(name)} has {frame.width} columns ({', '.join(frame.columns)}), but {len(columns)} names were "
-            "given; give a name for each, or none"
+            f"{name} has {frame.width} columns ({', '.join(frame.columns)}), but {len(columns)} names were given; "
+            "give a name for each, or none"
         )
     return frame.rename(dict(zip(frame.columns, columns, strict=True)))
-
-
-def _shown(name: str) -> str:
-    return "standard input" if name == STANDARD_INPUT else name
