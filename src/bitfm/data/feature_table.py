@@ -87,8 +87,37 @@ class FeatureTable:
 
     @staticmethod
     def of(name: str, matrix: Any) -> FeatureTable:
-        """Check a matrix, dense or of SciPy, and take it; `name` is for messages."""
-        return matrix if isinstance(matrix, FeatureTable) else _table_of(name, matrix)
+        """Check a matrix, dense or of SciPy, and take it, its values without a copy; `name` is for messages."""
+        if isinstance(matrix, FeatureTable):
+            return matrix
+        import scipy.sparse as sp
+
+        try:
+            matrix = matrix if sp.issparse(matrix) else np.asarray(matrix)
+        except ValueError as error:
+            raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
+        if len(matrix.shape) != 2:
+            raise ValueError(f"{name}: expected a matrix of rows × columns, got {len(matrix.shape)} dimension(s).")
+        if matrix.dtype.kind not in "biuf":
+            raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
+        dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        n_rows, n_columns = matrix.shape
+        if max(n_rows, n_columns) > MOST_ROWS:
+            raise ValueError(f"{name}: at most {MOST_ROWS} rows and columns, got {n_rows} × {n_columns}.")
+        _check_arrays(name, matrix)
+        csr = sp.csr_matrix(matrix, dtype=dtype)
+        if getattr(matrix, "format", "dense") != "csr":
+            _check_arrays(name, csr)
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        if not np.isfinite(csr.data).all():
+            raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
+        single = n_rows == n_columns == csr.nnz > 0 and (np.diff(csr.indptr) == 1).all() and (csr.data == 1).all()
+        if single and (csr.indices == np.arange(n_rows)).all():
+            return FeatureTable.eye(n_rows)
+        # The caller may change arrays of the matrix; the core relies on these.
+        return FeatureTable.sparse(np.array(csr.indptr, np.int64), np.array(csr.indices, np.int32), csr.data, n_columns)
 
     @classmethod
     def unit_rows(cls, rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> FeatureTable:
@@ -154,8 +183,6 @@ class FeatureTable:
 
     def toarray(self) -> npt.NDArray[Any]:
         """Return the table with its zeros."""
-        if self.is_dense:
-            return self.values
         indptr, indices, values = self.arrays()
         filled = np.zeros(self.shape, values.dtype)
         filled[np.repeat(np.arange(self.n_rows), np.diff(indptr)), indices] = values
@@ -275,43 +302,8 @@ def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.in
         return np.zeros(0, np.int32)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}.")
-    few = array.tolist() if array.size < 16 else [array.min(), array.max()]  # Python is faster if there are few
-    low, high = int(min(few)), int(max(few))
-    if low < 0 or high >= n_rows:
-        raise ValueError(f"{what} must be from 0 to {n_rows - 1}, but they go from {low} to {high}.")
+    _check_range(what, array, n_rows)
     return np.ascontiguousarray(array, np.int32)
-
-
-def _table_of(name: str, matrix: Any) -> FeatureTable:
-    """Check a matrix and take it as a table; values are not copied where their type allows."""
-    import scipy.sparse as sp
-
-    try:
-        matrix = matrix if sp.issparse(matrix) else np.asarray(matrix)
-    except ValueError as error:
-        raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
-    if len(matrix.shape) != 2:
-        raise ValueError(f"{name}: expected a matrix of rows × columns, got {len(matrix.shape)} dimension(s).")
-    if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
-    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    n_rows, n_columns = matrix.shape
-    if max(n_rows, n_columns) > MOST_ROWS:
-        raise ValueError(f"{name}: at most {MOST_ROWS} rows and columns, got {n_rows} × {n_columns}.")
-    _check_arrays(name, matrix)
-    csr = sp.csr_matrix(matrix, dtype=dtype)
-    if getattr(matrix, "format", "dense") != "csr":
-        _check_arrays(name, csr)
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    if not np.isfinite(csr.data).all():
-        raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
-    ids = np.arange(n_rows) if n_rows == n_columns == csr.nnz > 0 else None
-    if ids is not None and (csr.indices == ids).all() and (np.diff(csr.indptr) == 1).all() and (csr.data == 1).all():
-        return FeatureTable.eye(n_rows)
-    # The caller may change arrays of the matrix; the core relies on these.
-    return FeatureTable.sparse(np.array(csr.indptr, np.int64), np.array(csr.indices, np.int32), csr.data, n_columns)
 
 
 def _check_entries(indices: npt.NDArray[np.int32], values: npt.NDArray[Any], n_columns: int) -> None:
@@ -328,8 +320,8 @@ def _check_arrays(name: str, m: Any) -> None:
     if form == "coo":
         if not len(m.row) == len(m.col) == len(m.data):
             raise ValueError(f"{name}: a damaged COO matrix ({len(m.row)}, {len(m.col)} and {len(m.data)} entries).")
-        _check_range(name, "row", m.row, m.shape[0])
-        _check_range(name, "column", m.col, m.shape[1])
+        _check_range(f"{name}: row indices", m.row, m.shape[0])
+        _check_range(f"{name}: column indices", m.col, m.shape[1])
     elif form in ("csr", "csc", "bsr"):
         by_row = [size // step for size, step in zip(m.shape, m.blocksize if form == "bsr" else (1, 1), strict=True)]
         outer, inner = by_row[::-1] if form == "csc" else by_row
@@ -338,10 +330,11 @@ def _check_arrays(name: str, m: Any) -> None:
             raise ValueError(f"{name}: a damaged {form.upper()} matrix (array lengths do not fit its shape).")
         if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
             raise ValueError(f"{name}: a damaged {form.upper()} matrix (indptr must rise from 0 to {len(indices)}).")
-        _check_range(name, "row" if form == "csc" else "column", indices, inner)
+        _check_range(f"{name}: {'row' if form == 'csc' else 'column'} indices", indices, inner)
 
 
-def _check_range(name: str, what: str, indices: npt.NDArray[Any], size: int) -> None:
-    low, high = (indices.min(), indices.max()) if len(indices) else (0, -1)
+def _check_range(what: str, indices: npt.NDArray[Any], size: int) -> None:
+    few = indices.tolist() if indices.size < 16 else [indices.min(), indices.max()]  # Python is faster if there are few
+    low, high = int(min(few, default=0)), int(max(few, default=-1))
     if low < 0 or high >= size:
-        raise ValueError(f"{name}: {what} indices must be from 0 to {size - 1}, but they go from {low} to {high}.")
+        raise ValueError(f"{what} must be from 0 to {size - 1}, but they go from {low} to {high}.")

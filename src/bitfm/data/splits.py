@@ -1,4 +1,4 @@
-"""Which interactions to train on, and which to test on."""
+"""Which interactions to train on, and which to test on: masks with one entry per interaction."""
 
 from __future__ import annotations
 
@@ -50,11 +50,6 @@ def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -
     seed : int, default 0
         The same seed gives the same split.
 
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False in the test part.
-
     Examples
     --------
     >>> users = np.array(["Ann", "Ann", "Ann", "Bob", "Bob", "Cid"])
@@ -86,11 +81,6 @@ def split_cold(ids: npt.ArrayLike, fraction: float = 0.2, seed: int = 0) -> npt.
     seed : int, default 0
         The same seed gives the same split.
 
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False for all interactions with a cold id.
-
     Examples
     --------
     >>> items = np.array(["rum", "gin", "rum", "tea", "ale", "oil", "oil"])
@@ -121,11 +111,6 @@ def split_leave_one_out(
     seed : int, default 0
         The same seed gives the same split.
 
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False in the test part.
-
     Examples
     --------
     >>> users = np.array(["Ann", "Ann", "Ann", "Bob", "Bob", "Cid"])
@@ -147,18 +132,13 @@ def split_by_time(times: npt.ArrayLike, fraction: float = 0.8) -> npt.NDArray[np
     """Return a mask of the training part: the interactions before some moment.
 
     Interactions of the same time stay together. So the cut lies between two times: where the training part comes
-    closest to the share that is asked for, and of two that are equally close, at the earlier.
+    closest to the share that is asked for, and of two that are equally close, at the earlier; neither part is empty.
 
     Parameters
     ----------
     times : array of numbers or datetime64, when each interaction was
     fraction : float, default 0.8
         The share to train on, above 0 and below 1.
-
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False in the test part; neither is empty.
 
     Examples
     --------

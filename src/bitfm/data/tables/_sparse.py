@@ -33,10 +33,10 @@ def read_libfm_fields(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
             f"{name}, row {row}: a feature has the value {X.data[other[0]]:g}, but a table's columns hold values that "
             "are there or not; read it with bitfm.data.read_libfm and fit a DiscreteFM"
         )
-    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(len(y), total))
+    X.resize(len(y), total)
     made, begin = [pl.Series("target", y)], 0
     for field, size in fields:
-        made.append(_column(field, sp.csr_matrix(X[:, begin : begin + size])))
+        made.append(_by_row(field, X[:, begin : begin + size]))
         begin += size
     return pl.DataFrame(made)
 
@@ -46,16 +46,6 @@ def _field(text: str) -> tuple[str, int]:
     if not name or not size.isdecimal() or name == "target":
         raise ValueError(f"the column {text!r} of a libFM file; expected a name and a number of features: user:943")
     return name, int(size)
-
-
-def _column(name: str, matrix: sp.csr_matrix) -> pl.Series:
-    matrix.eliminate_zeros()
-    counts = np.diff(matrix.indptr)
-    if counts.max(initial=0) > 1:
-        return _lists(name, matrix)
-    indices = np.zeros(len(counts), np.int64)
-    indices[counts == 1] = matrix.indices
-    return pl.Series(name, indices).set(pl.Series(counts == 0), None)
 
 
 def read_matlab(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
@@ -70,7 +60,7 @@ def read_matlab(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
         )
     if len(columns) == 2:
         rows = pl.Series(columns[0], np.arange(matrix.shape[0], dtype=np.int64))
-        return pl.DataFrame([rows, _lists(columns[1], matrix)])
+        return pl.DataFrame([rows, _by_row(columns[1], matrix, lists=True)])
     return pl.DataFrame([pl.Series(column, part) for column, part in zip(columns, _entries(matrix), strict=True)])
 
 
@@ -104,12 +94,16 @@ def _matrix(name: str, path: str, address: str) -> Any:
     return matrix
 
 
-def _lists(name: str, matrix: Any) -> pl.Series:
-    """Return the columns of each row's non-zeros, one list per row."""
+def _by_row(name: str, matrix: Any, lists: bool = False) -> pl.Series:
+    """Return the column of each row's non-zero, or lists of them if a row has several."""
     rows, columns, _ = _entries(matrix)
-    lists = pl.DataFrame({"row": rows, name: columns}).group_by("row").agg(pl.col(name))
+    if not lists and (np.diff(rows) > 0).all():
+        of_rows = np.full(matrix.shape[0], -1, np.int64)
+        of_rows[rows] = columns
+        return pl.Series(name, of_rows).set(pl.Series(of_rows < 0), None)
+    grouped = pl.DataFrame({"row": rows, "columns": columns}).group_by("row").agg("columns")
     every = pl.DataFrame({"row": np.arange(matrix.shape[0], dtype=np.int64)})
-    joined = every.join(lists, on="row", how="left", maintain_order="left")[name]
+    joined = every.join(grouped, on="row", how="left", maintain_order="left")["columns"].alias(name)
     return joined.fill_null(pl.Series([[]], dtype=pl.List(pl.Int64)))
 
 
@@ -117,6 +111,6 @@ def _entries(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return row, column and value of each non-zero, row by row."""
     csr = sp.csr_matrix(matrix)
     csr.sort_indices()
+    csr.eliminate_zeros()
     coo = csr.tocoo()
-    kept = coo.data != 0
-    return coo.row[kept].astype(np.int64), coo.col[kept].astype(np.int64), coo.data[kept]
+    return coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data
