@@ -35,17 +35,9 @@ class ColumnRoles(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Which part of a table was held out: enough to find it again in the same table.
+    """Which share of each user's interactions was held out, and of which table: enough to find it again.
 
-    Attributes
-    ----------
-    share : float
-        Of each user's interactions.
-    seed : int
-    rows : int
-        Of the table that was split.
-    digest : str
-        Of its ids, in their order.
+    `rows` and `digest` are those of the table that was split.
     """
 
     share: float

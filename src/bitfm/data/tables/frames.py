@@ -29,12 +29,6 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     It is a frame of Polars (lazy or not), pandas or Arrow, a mapping of names to columns, a sequence of rows, or the
     path of a file. The index of a pandas frame becomes a column if it has a name, and a column of Python objects of
     several types keeps them (Polars' ``Object``).
-
-    Examples
-    --------
-    >>> frame, kind = as_frame("users", {"user": ["ann", "bob"], "age": [25, None]})
-    >>> frame.rows(), kind
-    ([('ann', 25), ('bob', None)], <FrameKind.POLARS: 'polars'>)
     """
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS

@@ -25,14 +25,7 @@ class Ids(NamedTuple):
 
 
 def need_columns(what: str, frame: pl.DataFrame, names: Iterable[str], hint: str = "") -> None:
-    """Raise an error that lists the columns there are, and says what to do, if one is missing.
-
-    Examples
-    --------
-    >>> need_columns("ratings", pl.DataFrame({"userId": [], "item": []}), ["user_id"])
-    Traceback (most recent call last):
-    bitfm.errors.MissingColumnError: ratings has no column 'user_id'; did you mean 'userId'? There are 'userId', 'item'
-    """
+    """Raise an error that lists the columns there are, and says what to do, if one is missing."""
     for name in names:
         if name not in frame.columns:
             message = f"{what} has no column {name!r}; {_suggestion(name, frame.columns)}"
@@ -46,14 +39,7 @@ def need_rows(what: str, frame: pl.DataFrame) -> None:
 
 
 def need_distinct(what: str, ids: pl.Series) -> None:
-    """Raise an error that names the first id that occurs twice, and its rows.
-
-    Examples
-    --------
-    >>> need_distinct("items", pl.Series(["i1", "i2", "i1"]))
-    Traceback (most recent call last):
-    bitfm.errors.DuplicateRowsError: items has 'i1' in row 1 and again in row 3; keep one row for each id
-    """
+    """Raise an error that names the first id that occurs twice, and its rows."""
     if ids.n_unique() == len(ids):
         return
     second = (~ids.is_first_distinct()).arg_true()[0]
@@ -64,45 +50,21 @@ def need_distinct(what: str, ids: pl.Series) -> None:
 
 
 def numbers_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
-    """Return a column's finite numbers, or those that its strings stand for; see `parse_numbers`.
-
-    Examples
-    --------
-    >>> numbers_of("ratings", pl.DataFrame({"rating": ["5", " 2.5"]}), "rating")
-    array([5. , 2.5])
-    >>> numbers_of("ratings", pl.DataFrame({"rating": [5, None]}), "rating")
-    Traceback (most recent call last):
-    bitfm.errors.ValueInTableError: ratings, column 'rating', row 2: the value is missing; expected a finite number
-    """
+    """Return a column's finite numbers, or those that its strings stand for; see `parse_numbers`."""
     numbers = parse_numbers(frame[column])
     _refuse(what, frame[column], numbers.is_null(), "value", "a finite number")
     return numbers.to_numpy()
 
 
 def times_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
-    """Return a column's times in seconds since 1970, of whatever stands for one; see `parse_times`.
-
-    Examples
-    --------
-    >>> times_of("ratings", pl.DataFrame({"time": ["1970-01-02", "1970-01-01T00:00:05Z"]}), "time")
-    array([86400,     5])
-    """
+    """Return a column's times in seconds since 1970, of whatever stands for one; see `parse_times`."""
     times = parse_times(frame[column])
     _refuse(what, frame[column], times.is_null(), "time", "seconds since 1970 or a date such as 2018-07-13 20:15:00")
     return times.to_numpy()
 
 
 def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
-    """Return a column's ids as strings; 25 and 25.0 are "25".
-
-    Examples
-    --------
-    >>> ids_of("users", pl.DataFrame({"user": [7.0, 8.0]}), "user").text.to_list()
-    ['7', '8']
-    >>> ids_of("users", pl.DataFrame({"user": ["ann", ""]}), "user")
-    Traceback (most recent call last):
-    bitfm.errors.ValueInTableError: users, column 'user', row 2: the id is empty; expected a string or a whole number
-    """
+    """Return a column's ids as strings; 25 and 25.0 are "25"."""
     values, dtype = frame[column], frame[column].dtype
     if dtype == pl.Object:
         _need_one_type(what, values)
