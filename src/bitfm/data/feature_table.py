@@ -21,7 +21,7 @@ MOST_ROWS = 2**31 - 2  # rows or columns of a table; the core counts them in 32 
 _ENTRIES = {"indices": Tensor("int32", "entries"), "values": Tensor("float32", "entries")}
 _SPARSE = {"indptr": Tensor("int64", "ends"), **_ENTRIES}
 _DENSE = {"values": Tensor("float32", "rows columns", low=-np.inf)}
-_MISPLACED = "a table of the model is damaged: its rows do not lie within its entries"
+_MISPLACED = "its rows do not lie within its entries"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class FeatureTable:
     The identity, which is what a field of ids is, keeps no arrays. A dense table keeps its values alone. The arrays of
     a sparse table are read-only, so that the core can borrow them: it checks them once and then relies on them.
 
-    A table from a file is not `checked` yet: rows are checked as they are taken, so opening a large file costs nothing
+    A table from a `file` is not checked yet: rows are checked as they are taken, so opening a large file costs nothing
     and a damaged one raises `ModelFileError`.
 
     Examples
@@ -50,7 +50,7 @@ class FeatureTable:
     indptr: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     indices: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))  # rows × columns if dense
-    checked: bool = True
+    file: str | None = None
 
     @classmethod
     def eye(cls, size: int) -> FeatureTable:
@@ -160,10 +160,10 @@ class FeatureTable:
             rows, columns = np.nonzero(self.values)
             indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_rows)))
             return indptr, columns.astype(np.int32), self.values[rows, columns]
-        if not self.checked:
+        if self.file is not None:
             if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (np.diff(self.indptr) < 0).any():
-                raise ModelFileError(_MISPLACED)
-            _check_entries(self.indices, self.values, self.n_columns)
+                raise self.damage(_MISPLACED)
+            self._check_entries(self.indices, self.values)
         return self.indptr, self.indices, self.values
 
     def to_csr(self) -> sp.csr_matrix:
@@ -192,7 +192,7 @@ class FeatureTable:
         """Return indptr, indices and values of one row of a sparse table; its entries are not looked at."""
         begin, end = int(self.indptr[row]), int(self.indptr[row + 1])
         if not 0 <= begin <= end <= len(self.indices):
-            raise ModelFileError(_MISPLACED)
+            raise self.damage(_MISPLACED)
         return np.array((0, end - begin)), self.indices[begin:end], self.values[begin:end]
 
     def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
@@ -213,12 +213,12 @@ class FeatureTable:
             at = np.maximum(rows, 0)
             begins, ends = self.indptr[at], np.where(rows >= 0, self.indptr[at + 1], self.indptr[at])
             if (begins < 0).any() or (ends < begins).any() or (ends > len(self.indices)).any():
-                raise ModelFileError(_MISPLACED)
+                raise self.damage(_MISPLACED)
             indptr = np.append(0, np.cumsum(ends - begins))
             entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
             indices, values = self.indices[entries], self.values[entries]
-        if not self.checked:
-            _check_entries(indices, values, self.n_columns)
+        if self.file is not None:
+            self._check_entries(indices, values)
         return FeatureTable.sparse(indptr, indices, values, self.n_columns)
 
     def columns(self, start: int, stop: int) -> FeatureTable:
@@ -285,12 +285,26 @@ class FeatureTable:
         return {"values": self.values} if self.is_dense else dict(zip(_SPARSE, self.arrays(), strict=True))
 
     @classmethod
-    def from_tensors(cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]]) -> FeatureTable:
-        """Take arrays of a model file."""
+    def from_tensors(
+        cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]], file: str = ""
+    ) -> FeatureTable:
+        """Take arrays of a model file, which errors about them name."""
         dense = set(tensors) == {"values"} and tensors["values"].ndim == 2
         sizes = {"rows": n_rows, "columns": n_columns, "ends": n_rows + 1}
         check_tensors(tensors, _DENSE if dense else _SPARSE, sizes, prefix="table.")
-        return cls(n_rows, n_columns, **tensors, checked=dense)
+        return cls(n_rows, n_columns, **tensors, file=None if dense else file)
+
+    def damage(self, what: object) -> ModelFileError:
+        """Return the error to raise where the arrays of a file turn out to be wrong."""
+        return ModelFileError(
+            f"{self.file or 'the model'}: a table is damaged: {what}; get a fresh copy or save the model again."
+        )
+
+    def _check_entries(self, indices: npt.NDArray[np.int32], values: npt.NDArray[Any]) -> None:
+        if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < self.n_columns:
+            raise self.damage("it names columns that it does not have")
+        if not np.isfinite(values).all():
+            raise self.damage("it holds values that are not numbers")
 
 
 def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int32]:
@@ -304,14 +318,6 @@ def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.in
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}.")
     _check_range(what, array, n_rows)
     return np.ascontiguousarray(array, np.int32)
-
-
-def _check_entries(indices: npt.NDArray[np.int32], values: npt.NDArray[Any], n_columns: int) -> None:
-    """Refuse entries of a damaged file."""
-    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < n_columns:
-        raise ModelFileError("a table of the model is damaged: it names columns that it does not have")
-    if not np.isfinite(values).all():
-        raise ModelFileError("a table of the model is damaged: it holds values that are not numbers")
 
 
 def _check_arrays(name: str, m: Any) -> None:

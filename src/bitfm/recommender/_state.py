@@ -132,7 +132,7 @@ class FittedTables:
         except ModelFileError:
             raise
         except (ValueError, TypeError) as error:  # the core refuses what a damaged file holds
-            raise ModelFileError(f"a table of the model is damaged: {error}") from None
+            raise log.damage(error) from None
         return self.towers[0].rows_of_design(design)
 
     def query_rows(self, users: npt.NDArray[np.int32], context: Block | None) -> TowerRows:
