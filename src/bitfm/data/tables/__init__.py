@@ -1,11 +1,10 @@
 """Tables of users, items and interactions: from frames and files, checked, with errors that name the row."""
 
 from bitfm.data.tables.frames import FrameKind, as_frame, in_kind
-from bitfm.data.tables.values import Ids, ids_of, need_columns, need_distinct, need_rows, numbers_of, times_of
+from bitfm.data.tables.values import ids_of, need_columns, need_distinct, need_rows, numbers_of, times_of
 
 __all__ = [
     "FrameKind",
-    "Ids",
     "as_frame",
     "ids_of",
     "in_kind",
