@@ -151,8 +151,14 @@ class Interactions:
     def take(self, rows: npt.NDArray[Any]) -> Interactions:
         """Return some of the rows, by index or by mask."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        columns = {name: getattr(self, name) for name in ("users", "items", "target", "times", "context")}
-        return replace(self, **{name: None if values is None else values[rows] for name, values in columns.items()})
+        return replace(
+            self,
+            users=self.users[rows],
+            items=self.items[rows],
+            target=None if self.target is None else self.target[rows],
+            times=None if self.times is None else self.times[rows],
+            context=None if self.context is None else self.context[rows],
+        )
 
     def latest(self) -> Interactions:
         """Return the latest rating of each user and item: by time, or else the last row.

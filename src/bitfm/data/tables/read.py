@@ -151,7 +151,7 @@ def _read_libfm(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
             f"{name}, row {row}: a feature has the value {X.data[other[0]]:g}, but a table's columns hold values that "
             "are there or not; read it with bitfm.data.read_libfm and fit a DiscreteFM"
         )
-    X.resize(len(y), total)
+    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(len(y), total))
     made, begin = [pl.Series("target", y)], 0
     for field, size in fields:
         made.append(_by_row(field, X[:, begin : begin + size]))
