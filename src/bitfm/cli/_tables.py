@@ -146,7 +146,7 @@ class LoadedTables:
 
 def read_named(source: str, columns: str | None, separator: str | None) -> pl.DataFrame:
     """Read a table; its columns may be named, with commas between them."""
-    from bitfm.data.tables import read_table
+    from bitfm.data import read_table
 
     with busy(f"reading {source}"):
         return read_table(source, columns=names_of(columns), separator=separator)

@@ -1,12 +1,6 @@
 """Metrics, splits, and how sure a result is."""
 
-from bitfm.data.splits import (
-    split_by_time,
-    split_cold_items,
-    split_cold_users,
-    split_leave_one_out,
-    split_per_user,
-)
+from bitfm.data.splits import split_by_time, split_cold, split_leave_one_out, split_per_user
 from bitfm.evaluation.auc import auc
 from bitfm.evaluation.comparison import Comparison, compare
 from bitfm.evaluation.ndcg import ndcg, ndcg_per_user
@@ -29,8 +23,7 @@ __all__ = [
     "rmse",
     "rmse_per_user",
     "split_by_time",
-    "split_cold_items",
-    "split_cold_users",
+    "split_cold",
     "split_leave_one_out",
     "split_per_user",
 ]

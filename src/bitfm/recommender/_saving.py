@@ -115,10 +115,12 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     if not isinstance(parameters, CodeParameters) or index is None or not parameters.across:
         raise ModelFileError("holds tables of a recommender without its model and index")
     tables = persist.below(contents.tensors, PREFIX)
-    users, items = _side("user", about.user, tables), _side("item", about.item, tables)
+    users = _side("user", about.user, tables, contents.path)
+    items = _side("item", about.item, tables, contents.path)
     context = _columns("context", about.context, tables)
     _check(parameters, users, items, context, index)
-    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), persist.below(tables, "log.")))
+    of_log = persist.below(tables, "log.")
+    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), of_log, contents.path))
     if not set(SEEN_FIELDS) == set(about.priors) == set(about.negatives_per):
         raise ModelFileError("has priors of sides that there are not")
     state = State(
@@ -190,11 +192,11 @@ def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:
     return _SideEntry(side.id_column, side.integer_ids, columns, None if side.titles is None else side.titles.column)
 
 
-def _side(name: str, about: _SideEntry, tables: Tensors) -> Side:
+def _side(name: str, about: _SideEntry, tables: Tensors, file: str) -> Side:
     ids = Vocabulary.from_tensors(persist.below(tables, f"{name}.ids."))
     columns = _columns(name, about.columns, tables)
     rows = tuple(
-        FeatureTable.from_tensors(len(ids), column.width, persist.below(tables, f"{name}.table.{number}."))
+        FeatureTable.from_tensors(len(ids), column.width, persist.below(tables, f"{name}.table.{number}."), file)
         for number, column in enumerate(columns)
     )
     titles = _titles(about.title, persist.below(tables, f"{name}.titles."), len(ids))

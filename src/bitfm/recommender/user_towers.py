@@ -71,7 +71,7 @@ class StoredUsers:
         except ModelFileError:
             raise
         except (ValueError, TypeError) as error:  # the core refuses what a damaged file holds
-            raise ModelFileError(f"a table of the model is damaged: {error}") from None
+            raise log.damage(error) from None
         return state.towers[0].rows_of_design(design)
 
 
