@@ -13,7 +13,7 @@ import typer
 from bitfm.cli._registry import as_command, load_own
 from bitfm.errors import BitfmError
 
-__all__ = ["MODEL", "Config", "ConfigError", "configurable", "defaults", "is_from_config", "is_typed", "read_toml"]
+__all__ = ["MODEL", "Config", "ConfigError", "configurable", "defaults", "read_toml", "source_of"]
 
 FILE_NAME, MODEL = "bitfm.toml", "model"  # the key model on top of the file: what fit writes and the others open
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -32,14 +32,9 @@ def configurable(command: Command) -> Command:
     return command
 
 
-def is_from_config(context: typer.Context, parameter: str) -> bool:
-    """Whether a parameter's value comes from the file."""
-    return getattr(context.get_parameter_source(parameter), "name", "") == "DEFAULT_MAP"
-
-
-def is_typed(context: typer.Context, parameter: str) -> bool:
-    """Whether a parameter's value comes from the command line, and overrules what goes with it in the file."""
-    return getattr(context.get_parameter_source(parameter), "name", "") == "COMMANDLINE"
+def source_of(context: typer.Context, parameter: str) -> str:
+    """Return where a parameter's value comes from: "DEFAULT_MAP" is the file, "COMMANDLINE" what was typed."""
+    return getattr(context.get_parameter_source(parameter), "name", "")
 
 
 def _take(context: typer.Context, path: Path | None) -> Path | None:

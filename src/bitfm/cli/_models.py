@@ -10,38 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bitfm.cli._config import is_from_config
+from bitfm.cli._config import source_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from bitfm import Recommender
-    from bitfm.data import Interactions
-
-__all__ = [
-    "known_share",
-    "model_alone",
-    "model_and_rest",
-    "need_writable",
-    "polars_of",
-    "rows_of",
-    "stored_ids",
-    "unknown_items",
-    "unknown_users",
-    "with_percent",
-]
+__all__ = ["model_alone", "model_and_rest", "need_writable", "polars_of", "rows_of", "with_percent"]
 
 _SUFFIX = ".bitfm"
 
 
 def model_and_rest(context: typer.Context, model: str | None, rest: Sequence[str | None]) -> tuple[Path, list[str]]:
-    """Part the model from the arguments after it.
-
-    The model may be left out where bitfm.toml names one; then a first argument that ends in .bitfm is a model all the
-    same.
-    """
+    """Part the model from the arguments after it; one that bitfm.toml names may be left out, if no .bitfm is first."""
     default = context.lookup_default("model")
-    first = [] if model is None or is_from_config(context, "model") else [model]
+    first = [] if model is None or source_of(context, "model") == "DEFAULT_MAP" else [model]
     given = [*first, *(text for text in rest if text is not None)]
     if default is not None and not (given and given[0].endswith(_SUFFIX)):
         return Path(default), given
@@ -89,31 +71,3 @@ def need_writable(path: Path) -> None:
             pass
     except OSError as problem:
         raise OSError(f"{path} cannot be written: {problem.strerror}; give a file in another folder") from None
-
-
-def unknown_users(rec: Recommender, ids: Sequence[str]) -> list[str]:
-    """Return those of some users of whom the recommender knows nothing."""
-    numbers = rec.state.users.indices_of(ids)
-    return [user for user, number in zip(ids, numbers.tolist(), strict=True) if number < 0]
-
-
-def unknown_items(rec: Recommender, ids: Sequence[str]) -> list[str]:
-    """Return those of some items that the recommender does not know."""
-    numbers = rec.state.items.indices_of(ids)
-    return [item for item, number in zip(ids, numbers.tolist(), strict=True) if number < 0]
-
-
-def stored_ids(rec: Recommender, side: str, ids: Sequence[str]) -> dict[str, Any]:
-    """Return ids as they were at the fit, such as whole numbers, by what was typed; what is not known stays."""
-    known = rec.state.side(side)
-    numbers = known.indices_of(ids)
-    stored = known.ids_of(numbers[numbers >= 0]).to_list()
-    return {typed: typed for typed in ids} | {str(one): one for one in stored}
-
-
-def known_share(rec: Recommender, interactions: Interactions) -> float:
-    """Return the share of some interactions whose user and item the recommender has seen together."""
-    state = rec.state
-    users, items = state.users.ids.indices(interactions.users), state.items.ids.indices(interactions.items)
-    known = (users >= 0) & (items >= 0)
-    return float(state.log.holds(users[known], items[known]).sum()) / len(interactions)

@@ -11,8 +11,8 @@ import typer
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable
-from bitfm.cli._models import model_and_rest, polars_of, rows_of, stored_ids, unknown_items, unknown_users
-from bitfm.cli._tables import names_of, pairs_of
+from bitfm.cli._models import model_and_rest, polars_of, rows_of
+from bitfm.cli._options import names_of, pairs_of
 from bitfm.cli.screen import line, note, print_json, show
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def recommend(
     rows = [row for batch in batches for row in batch.to_dicts()]
     if as_json:
         if not is_new:
-            stored = stored_ids(rec, "user", list({row["user"]: None for row in rows}))
-            rows = [{**row, "user": stored[row["user"]]} for row in rows]
+            stored = _stored_ids(rec, "user", [row["user"] for row in rows])
+            rows = [{**row, "user": user} for row, user in zip(rows, stored, strict=True)]
         print_json({"model": str(path), "context": moment or {}, "recommendations": rows})
         return
     _show("Recommendations", rows)
@@ -93,13 +93,13 @@ def similar(
     bitfm similar shop.bitfm i7
     """
     path, rest = model_and_rest(context_, model, [item])
-    (item_id,) = _exactly(rest, "ITEM")
+    (item_id,) = rest = _exactly(rest, "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
     rows = rows_of(rec.similar_items(item_id, n))
     if as_json:
-        print_json({"model": str(path), "item": stored_ids(rec, "item", [item_id])[item_id], "similar": rows})
+        print_json({"model": str(path), "item": _stored_ids(rec, "item", rest)[0], "similar": rows})
     else:
         _show(f"Like {item_id}", rows)
 
@@ -119,19 +119,20 @@ def explain(
     bitfm explain shop.bitfm u42 i7 --context daytime=evening
     """
     path, rest = model_and_rest(context_, model, [user, item])
-    ids = dict(zip(("user", "item"), _exactly(rest, "USER", "ITEM"), strict=True))
+    user_id, item_id = _exactly(rest, "USER", "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
-    found = rec.explain(ids["user"], ids["item"], context=pairs_of("--context", context) or None)
-    _remark("user", unknown_users(rec, [ids["user"]]), "explained without the user")
+    found = rec.explain(user_id, item_id, context=pairs_of("--context", context) or None)
+    _remark_on_unknown(rec, "user", [user_id], "explained without the user")
     if not as_json:
-        _show_explanation(f"{ids['user']} and {ids['item']}", found)
+        _show_explanation(f"{user_id} and {item_id}", found)
         return
     print_json(
         {
             "model": str(path),
-            **{side: stored_ids(rec, side, [one])[one] for side, one in ids.items()},
+            "user": _stored_ids(rec, "user", [user_id])[0],
+            "item": _stored_ids(rec, "item", [item_id])[0],
             "score": found.score,
             "bias": found.bias,
             "fields": [{"name": name, "contribution": share} for name, share in found.by_field().items()],
@@ -166,7 +167,7 @@ def _for_users(
     ids = itertools.chain.from_iterable(stdin if text == "-" else [text] for text in given)
     batch = list(itertools.islice(ids, _BATCH))
     while True:
-        _remark("user", unknown_users(rec, batch), "served the non-personalised ranking")
+        _remark_on_unknown(rec, "user", batch, "served the non-personalised ranking")
         yield polars_of(rec.recommend(batch, n, context=moment, seen=seen))
         if not (batch := list(itertools.islice(ids, _BATCH))):
             return
@@ -178,18 +179,26 @@ def _rated(rec: Recommender, history: list[str]) -> list[Any]:
     for text in history:
         item, _, rating = text.rpartition(":")
         try:
-            past.append((item, float(rating)) if item and unknown_items(rec, [text]) else text)
+            past.append((item, float(rating)) if item and rec.state.items.indices_of([text])[0] < 0 else text)
         except ValueError:
             past.append(text)
-    _remark("item", unknown_items(rec, [one[0] if isinstance(one, tuple) else one for one in past]), "passed over")
+    _remark_on_unknown(rec, "item", [one[0] if isinstance(one, tuple) else one for one in past], "passed over")
     return past
 
 
-def _remark(what: str, unknown: list[str], done: str) -> None:
+def _remark_on_unknown(rec: Recommender, side: str, ids: list[str], done: str) -> None:
     """Say who or what is not known, which is not an error."""
+    unknown = [one for one, index in zip(ids, rec.state.side(side).indices_of(ids), strict=True) if index < 0]
     if unknown:
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
-        note(f"not known, so {done}: {what} {unknown[0]!r}{more}")
+        note(f"not known, so {done}: {side} {unknown[0]!r}{more}")
+
+
+def _stored_ids(rec: Recommender, side: str, ids: list[str]) -> list[Any]:
+    """Return ids as they were at the fit, such as whole numbers; one that is not known stays as it was typed."""
+    known = rec.state.side(side)
+    stored = known.ids_of(known.indices_of(ids)).to_list()
+    return [typed if one is None else one for typed, one in zip(ids, stored, strict=True)]
 
 
 def _exactly(rest: list[str], *names: str) -> list[str]:

@@ -15,12 +15,9 @@ from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, configurable, read_toml
 from bitfm.cli._models import need_writable
-from bitfm.cli._progress import fit_progress
-from bitfm.cli._settings import ModelOptions
-from bitfm.cli._split import check_share
 from bitfm.cli._tables import FitOptions, LoadedTables
-from bitfm.cli.fit import fit
-from bitfm.cli.screen import line, note, print_json, show
+from bitfm.cli.fit import ModelOptions
+from bitfm.cli.screen import fit_progress, line, note, print_json, show
 from bitfm.errors import BitfmError
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ _PROTOCOL = f"{_VALIDATION:g} of each user's training interactions to validate"
 
 
 @configurable
-@option.with_options_of(fit, *FitOptions.__dataclass_fields__, "no_target")
+@option.with_options_of(FitOptions)
 def tune(
     context_: typer.Context,
     seed: option.Seed = 0,
@@ -64,7 +61,7 @@ def tune(
     tables = options.read().to_split()
     rows = tables.interactions
     if test is not None:
-        rows, _ = rows.split(check_share(test), seed)
+        rows, _ = rows.split(test, seed)
     begin = clock.perf_counter()
     done = _search(tables, rows, seed, study, trials, timeout)
     seconds, spent = clock.perf_counter() - begin, sum(trial["seconds"] for trial in done)
