@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from bitfm import DiscreteFM, Recommender
-from bitfm.cli._demo import Shop, book_map, draw, new_book, new_reader, queries_per_second, ranks_of_book, reasons
+from bitfm.cli._demo import Shop, add_book, book_map, draw, new_reader, queries_per_second, reasons
 from bitfm.data import Block, Blocks, read_table
 from bitfm.datasets import make_bookshop
 from bitfm.models import FM, BiasModel
@@ -149,10 +149,9 @@ def test_every_field_of_the_bookshop_has_words(small_shop, fitted):
 
 def test_a_new_book_gets_the_rank_that_sorting_gives_it(small_shop, fitted):
     recommender = copy(fitted)  # which a book may be added to
-    book = new_book(small_shop)
+    book, busiest, highest = add_book(recommender, small_shop)
     assert book["title"] not in small_shop.books["title"]
     assert book["author"] in small_shop.books.filter(genre=book["genre"])["author"]
-    busiest, highest = ranks_of_book(recommender, small_shop, book)
     assert busiest["favourite_genres"] == [book["genre"]]
     assert highest["rank"] <= busiest["rank"]
     for ranked in (busiest, highest):

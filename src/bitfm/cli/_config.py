@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from bitfm.cli._registry import as_command, load_own
+from bitfm.cli._registry import OWN, as_command
 from bitfm.errors import BitfmError
 
-__all__ = ["MODEL", "Config", "ConfigError", "configurable", "defaults", "read_toml", "source_of"]
+__all__ = ["MODEL", "Config", "ConfigError", "defaults", "read_toml", "source_of"]
 
 FILE_NAME, MODEL = "bitfm.toml", "model"  # the key model on top of the file: what fit writes and the others open
-Command = TypeVar("Command", bound=Callable[..., None])
-_commands: dict[str, Callable[..., None]] = {}
 
 
 class ConfigError(BitfmError, ValueError):
     """The file of defaults has a key or a value that no command knows; the message names file and key."""
 
     code = "usage"
-
-
-def configurable(command: Command) -> Command:
-    """Let the file have a table for a command; the command needs a parameter ``config: Config``."""
-    _commands[command.__name__] = command
-    return command
 
 
 def source_of(context: typer.Context, parameter: str) -> str:
@@ -60,22 +52,23 @@ def defaults(command: str, path: Path | None = None) -> dict[str, Any]:
     file = path or Path(FILE_NAME)
     if path is None and not file.is_file():
         return {}
-    load_own()  # so that all commands are known
+    loaded = {name: entry.load() for name, entry in OWN.items()}
+    commands = {name: one for name, one in loaded.items() if "config" in inspect.signature(one).parameters}
     content, found = read_toml(file), {}
     key, model = "out" if command == "fit" else MODEL, content.pop(MODEL, None)
     if model is not None and command != "tune":
-        found[command] = _typed(f"{file}: model as", command, {key: model})
+        found[command] = _typed(f"{file}: model as", commands[command], {key: model})
     for name, table in content.items():
-        _known(str(file), name, [MODEL, *_commands])
+        _known(str(file), name, [MODEL, *commands])
         if not isinstance(table, dict):
             raise ConfigError(f"{file}: {name} must be a table of options, as in [{name}], got {table!r}")
-        found[name] = found.get(name, {}) | _typed(f"{file}: [{name}]", name, table)
+        found[name] = found.get(name, {}) | _typed(f"{file}: [{name}]", commands[name], table)
     return found.get(command, {})
 
 
-def _typed(where: str, name: str, table: dict[str, Any]) -> dict[str, str | list[str]]:
+def _typed(where: str, function: Any, table: dict[str, Any]) -> dict[str, str | list[str]]:
     """Return a table as the command line would have it, by parameter; click tells whether it takes the values."""
-    command, typed = as_command(name, _commands[name]), {}
+    command, typed = as_command(function.__name__, function), {}
     options = {max(one.opts, key=len).lstrip("-"): one for one in command.params if one.name != "config"}
     options = {key: one for key, one in options.items() if one.param_type_name == "option" or key == MODEL}
     for key, value in table.items():
@@ -84,7 +77,8 @@ def _typed(where: str, name: str, table: dict[str, Any]) -> dict[str, str | list
             typed[option.name] = _texts(value, option) if option.multiple else _text(value)
             option.process_value(typer.Context(command), typed[option.name])
         except typer.BadParameter as problem:
-            raise ConfigError(f"{where} {key}: {problem.message.rstrip('.')}, got {value!r}") from None
+            told = problem.message.rstrip(".")
+            raise ConfigError(f"{where} {key}: {told if ', got ' in told else f'{told}, got {value!r}'}") from None
     return typed
 
 

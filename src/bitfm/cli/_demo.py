@@ -87,14 +87,10 @@ class Shop(NamedTuple):
     def write(self, folder: Path) -> list[Path]:
         """Write the three tables as CSV, and return their paths: ratings, readers, books."""
         readers = self.readers.with_columns(pl.col("favourite_genres").list.join("|"))
-        tables = {
-            folder / "ratings.csv": self.ratings,
-            folder / "readers.csv": readers,
-            folder / "books.csv": self.books,
-        }
-        for path, frame in tables.items():
-            frame.write_csv(path)
-        return list(tables)
+        tables = {"ratings": self.ratings, "readers": readers, "books": self.books}
+        for name, frame in tables.items():
+            frame.write_csv(folder / f"{name}.csv")
+        return [folder / f"{name}.csv" for name in tables]
 
     def fit(self, seed: int) -> Recommender:
         """Fit distilled codes of 64 bits to half of the ratings."""
@@ -125,7 +121,7 @@ def show_all(out: Path, seed: int) -> None:
         line(f"\nNo picture was drawn: {plotting.MISSING}")
     for reader in shop.readers.head(2).iter_rows(named=True):
         _recommend(rec, shop, reader)
-    _add_a_book(rec, shop)
+    _tell_of_a_new_book(rec, shop)
     _serve_a_new_reader(rec, shop)
     line(f"\n{time.perf_counter() - begin:.0f} s in all. Written: {', '.join(map(str, [model, *pictures, *tables]))}")
     _tell_next_steps(model, tables, shop.readers["reader"][0])
@@ -145,8 +141,11 @@ def compare(rec: Recommender, shop: Shop, seed: int) -> list[Row]:
                 model.fit(X, y, callback=callback)
         found = rec.evaluate(shop.test, model=model)
         speed = float(f"{queries_per_second(model, users, items):.2g}")  # more digits would be noise
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(file := Path(folder) / "model.bitfm")
+            size = round(file.stat().st_size / 1e3)
         accuracy = {"NDCG@10": round(found.ndcg, 4), "RMSE": f"{found.rmse:.4f}"}
-        rows.append({"model": name, **accuracy, "kB": round(_kilobytes(model)), "queries per second": int(speed)})
+        rows.append({"model": name, **accuracy, "kB": size, "queries per second": int(speed)})
     return rows
 
 
@@ -154,13 +153,6 @@ def queries_per_second(model: Any, users: Block, items: Block) -> float:
     """Time a batch of all users on one thread, from their features to their ten best items; the best of some rounds."""
     index = Index(model.parameters_, items, "item")
     return len(users) / min(timeit.repeat(lambda: index.search(users, 10, n_jobs=1), number=1, repeat=7))
-
-
-def _kilobytes(model: Any) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.bitfm"
-        model.save(path)
-        return path.stat().st_size / 1e3
 
 
 def draw(rows: list[Row], rec: Recommender, shop: Shop, base: Path) -> None:
@@ -239,9 +231,8 @@ def reasons(why: Explanation, rated: Mapping[str, Any], n: int = 3) -> list[str]
     return [f"{_REASONS[field].format(label)} ({share:+.2f})" for share, field, label in sorted(chosen, reverse=True)]
 
 
-def _add_a_book(rec: Recommender, shop: Shop) -> None:
-    book = new_book(shop)
-    busiest, highest = ranks_of_book(rec, shop, book)
+def _tell_of_a_new_book(rec: Recommender, shop: Shop) -> None:
+    book, busiest, highest = add_book(rec, shop)
     genre, likes = book["genre"], " and ".join(highest["favourite_genres"])
     line(f"\nA book that nobody has rated: {book['title']} by {book['author']} ({genre}). Nothing is fitted again.")
     described = {f"the busiest reader of {genre} alone": busiest, f"who likes {likes}, it ranks highest": highest}
@@ -249,16 +240,15 @@ def _add_a_book(rec: Recommender, shop: Shop) -> None:
         line(f"  For {row['user']}, {who}: number {row['rank']:,} of {row['among']:,}.")
 
 
-def new_book(shop: Shop) -> Row:
-    """Return a book that is not in the shop, by the best liked author of its genre."""
+def add_book(rec: Recommender, shop: Shop) -> tuple[Row, Row, Row]:
+    """Add a book by the best liked author of its genre; return it, and its ranks.
+
+    They are for the busiest reader of its genre alone, and for whom it ranks highest.
+    """
     of_genre = shop.train.join(shop.books.filter(genre=_BOOK["genre"]), on="title")
     authors = of_genre.group_by("author").agg(pl.col("rating").mean(), pl.len())
     often = authors.filter(pl.col("len") >= authors["len"].median())
-    return {**_BOOK, "author": often.sort(["rating", "author"], descending=[True, False])["author"][0]}
-
-
-def ranks_of_book(rec: Recommender, shop: Shop, book: Row) -> list[Row]:
-    """Add a book, and rank it: for the busiest reader of its genre alone, and for whom it ranks highest."""
+    book = {**_BOOK, "author": often.sort(["rating", "author"], descending=[True, False])["author"][0]}
     rec.add_items({name: [value] for name, value in book.items()})
     found = rec.recommend(shop.readers["reader"].to_list(), n=rec.n_items).filter(item=book["title"])
     about = shop.readers.join(shop.train.group_by("reader").len("ratings"), on="reader")
@@ -266,7 +256,7 @@ def ranks_of_book(rec: Recommender, shop: Shop, book: Row) -> list[Row]:
     loyal = ranks.filter(pl.col("favourite_genres") == [book["genre"]])
     busiest = (loyal if len(loyal) else ranks).sort(["ratings", "user"], descending=[True, False])
     highest = ranks.sort(["rank", "score", "user"], descending=[False, True, False])
-    return [frame.row(0, named=True) for frame in (busiest, highest)]
+    return book, busiest.row(0, named=True), highest.row(0, named=True)
 
 
 def _serve_a_new_reader(rec: Recommender, shop: Shop) -> None:

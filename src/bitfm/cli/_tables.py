@@ -111,12 +111,10 @@ class LoadedTables:
         need_measurable(rows)
         return replace(self, interactions=rows)
 
-    def fit(
-        self, rec: Recommender, rows: Interactions, callback: Callback | None = None, *, keep: bool = False
-    ) -> Recommender:
+    def fit(self, rec: Recommender, rows: Interactions, callback: Callback, *, keep: bool = False) -> None:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
         tables = {"users": self.users, "items": self.items, "title": self.options.title}
-        return rec.fit(rows, **tables, callback=callback, keep_training_data=keep)  # type: ignore[arg-type]
+        rec.fit(rows, **tables, callback=callback, keep_training_data=keep)  # type: ignore[arg-type]
 
 
 def latest(interactions: Interactions) -> Interactions:

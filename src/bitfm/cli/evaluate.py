@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config, configurable
+from bitfm.cli._config import Config
 from bitfm.cli._models import model_alone
 from bitfm.cli._tables import latest, need_measurable, read_named
 from bitfm.cli.screen import busy, line, note, print_json, show
@@ -25,7 +25,6 @@ _ALL = "Test on all rows, also if the model remembers which were held out."
 _MANY = 0.1  # share of the pairs that a model may know before its figures are doubted
 
 
-@configurable
 def evaluate(
     interactions: option.Interactions,
     model: option.Model = None,

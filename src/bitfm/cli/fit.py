@@ -13,7 +13,7 @@ import typer
 from typer import Option
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import MODEL, Config, configurable
+from bitfm.cli._config import MODEL, Config
 from bitfm.cli._models import need_writable, rows_of, with_percent
 from bitfm.cli._tables import FitOptions
 from bitfm.cli.evaluate import accuracy
@@ -73,7 +73,6 @@ class ModelOptions:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@configurable
 @option.with_options_of(FitOptions, ModelOptions)
 def fit(
     context_: typer.Context,

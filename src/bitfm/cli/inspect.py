@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config, configurable
+from bitfm.cli._config import Config
 from bitfm.cli._models import model_alone, rows_of, with_percent
 from bitfm.cli.screen import print_json, show
 
 
-@configurable
 def inspect(
     model: option.Model = None,
     top: Annotated[int, typer.Option(min=0, help="How many features of each field to show.")] = 3,

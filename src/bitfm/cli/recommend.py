@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config, configurable
+from bitfm.cli._config import Config
 from bitfm.cli._models import model_and_rest, polars_of, rows_of
 from bitfm.cli._options import names_of, pairs_of
 from bitfm.cli.screen import line, note, print_json, show
@@ -24,23 +25,22 @@ _SHARES = 12  # of an explanation, in each table
 _BATCH = 1000  # users at a time, since standard input may have any number
 
 
-@configurable
 def recommend(
     context_: typer.Context,
     model: option.Model = None,
     users: Annotated[
-        list[str] | None, typer.Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")
+        list[str] | None, Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")
     ] = None,
     n: option.Number = 10,
     context: option.Moment = None,
     history: Annotated[
-        str | None, typer.Option(metavar="ITEM[:RATING],...", help="Items of a new user, instead of USER.")
+        str | None, Option(metavar="ITEM[:RATING],...", help="Items of a new user, instead of USER.")
     ] = None,
     feature: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
+        list[str] | None, Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
     ] = None,
-    seen: Annotated[bool, typer.Option("--seen", help="Also what the user has had already.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one batch of users after another.")] = False,
+    seen: Annotated[bool, Option("--seen", help="Also what the user has had already.")] = False,
+    as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -79,11 +79,10 @@ def recommend(
     _show("Recommendations", rows)
 
 
-@configurable
 def similar(
     context_: typer.Context,
     model: option.Model = None,
-    item: Annotated[str | None, typer.Argument(metavar="ITEM", help="Its id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="Its id.")] = None,
     n: option.Number = 10,
     as_json: option.Json = False,
     config: Config = None,
@@ -104,12 +103,11 @@ def similar(
         _show(f"Like {item_id}", rows)
 
 
-@configurable
 def explain(
     context_: typer.Context,
     model: option.Model = None,
-    user: Annotated[str | None, typer.Argument(metavar="USER", help="The user's id.")] = None,
-    item: Annotated[str | None, typer.Argument(metavar="ITEM", help="The item's id.")] = None,
+    user: Annotated[str | None, Argument(metavar="USER", help="The user's id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="The item's id.")] = None,
     context: option.Moment = None,
     as_json: option.Json = False,
     config: Config = None,

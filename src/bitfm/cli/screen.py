@@ -31,13 +31,9 @@ console = _Console(width=None if sys.stdout.isatty() else 180)
 _stderr = Console(stderr=True)
 _STAGES = {
     "trial": "trying settings on a part",
-    "teacher": "learning real factors",
-    "relaxed": "learning real factors",
-    "distillation": "learning bits",
-    "codes": "learning bits",
     "weights": "learning weights",
-    "als": "learning real factors",
-    "gibbs": "learning real factors",
+    **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),
+    **dict.fromkeys(("distillation", "codes"), "learning bits"),
 }
 _NUMBER = re.compile(r"([-+\d.,e]+( ± [\d.,]+)?)?")
 
