@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 from bitfm.cli._registry import OWN, as_command
 from bitfm.errors import BitfmError
 
-__all__ = ["MODEL", "Config", "ConfigError", "defaults", "read_toml", "source_of"]
+__all__ = ["MODEL", "Config", "ConfigError", "defaults", "model_alone", "model_and_rest", "read_toml", "source_of"]
 
 FILE_NAME, MODEL = "bitfm.toml", "model"  # the key model on top of the file: what fit writes and the others open
 
@@ -37,6 +38,28 @@ def _take(context: typer.Context, path: Path | None) -> Path | None:
 
 _HELP = "File of defaults instead of bitfm.toml."
 Config = Annotated[Path | None, typer.Option("--config", is_eager=True, callback=_take, help=_HELP)]
+
+
+def model_and_rest(
+    context: typer.Context, model: str | None, rest: Sequence[str | None], *names: str
+) -> tuple[Path, list[str]]:
+    """Part the model from the arguments after it; one that bitfm.toml names may be left out, if no .bitfm is first."""
+    default = context.lookup_default("model")
+    first = [] if model is None or source_of(context, "model") == "DEFAULT_MAP" else [model]
+    given = [*first, *(text for text in rest if text is not None)]
+    path = default if default is not None and not (given and given[0].endswith(".bitfm")) else None
+    path = model_alone(path or (given.pop(0) if given else None))
+    if names and len(given) != len(names):
+        told = f"expected {' '.join(names)} after the model, got {repr(' '.join(given)) if given else 'nothing'}"
+        raise typer.BadParameter(told, param_hint=names[0])
+    return path, given
+
+
+def model_alone(model: str | None) -> Path:
+    """Return the model of a command that has no other arguments: what is given is the model, whatever its name."""
+    if model is None:
+        raise typer.BadParameter("give a model file, or name one in bitfm.toml", param_hint="MODEL")
+    return Path(model)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

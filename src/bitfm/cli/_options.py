@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 __all__ = ["names_of", "pairs_of", "with_options_of"]
 
 
-def with_options_of(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options_of(*groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the fields of dataclasses as options, before its own; it finds them in its context's params."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,6 +51,7 @@ def _check_share(share: float | None) -> float | None:
     return share
 
 
+Texts: TypeAlias = list[str] | None  # of what may be given several times
 _ROWS = "Ratings or events: CSV, Parquet, JSON lines; - is stdin."
 Interactions = Annotated[str, typer.Option(metavar="FILE", help=_ROWS)]
 Columns = Annotated[str | None, typer.Option(metavar="A,B,C", help="Names of the columns, if the file has none.")]
@@ -63,5 +64,5 @@ Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many items.")]
 _WHEN = "The context, e.g. daytime=evening. Repeatable."
-Moment = Annotated[list[str] | None, typer.Option("--context", metavar="COLUMN=VALUE", help=_WHEN)]
+Moment = Annotated[Texts, typer.Option("--context", metavar="COLUMN=VALUE", help=_WHEN)]
 Model = Annotated[str | None, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["FitOptions", "LoadedTables", "latest", "need_measurable", "read_named"]
 
 _LARGEST_RATING = 1000  # that bitfm.evaluation.ndcg takes
-_Texts: TypeAlias = list[str] | None
 _KINDS = kind_names()
 _HOW = f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Repeatable."
 
@@ -38,10 +37,10 @@ class FitOptions:
 
     interactions: option.Interactions
     columns: option.Columns = None
-    users: Annotated[_Texts, Option(metavar="FILE", help="Table of users. Several are joined by id.")] = None
-    user_columns: Annotated[_Texts, Option(metavar="A,B,C", help="The same for --users, in their order.")] = None
-    items: Annotated[_Texts, Option(metavar="FILE", help="Table of items. Several are joined by id.")] = None
-    item_columns: Annotated[_Texts, Option(metavar="A,B,C", help="The same for --items, in their order.")] = None
+    users: Annotated[option.Texts, Option(metavar="FILE", help="Table of users. Several are joined by id.")] = None
+    user_columns: Annotated[option.Texts, Option(metavar="A,B,C", help="The same for --users, in their order.")] = None
+    items: Annotated[option.Texts, Option(metavar="FILE", help="Table of items. Several are joined by id.")] = None
+    item_columns: Annotated[option.Texts, Option(metavar="A,B,C", help="The same for --items, in their order.")] = None
     user: Annotated[str, Option(metavar="NAME", help="Column of the users' ids.")] = "user_id"
     item: Annotated[str, Option(metavar="NAME", help="Column of the items' ids.")] = "item_id"
     target: Annotated[str | None, Option(metavar="NAME", help="Column of the ratings.")] = "rating"
@@ -49,7 +48,7 @@ class FitOptions:
     context: Annotated[str | None, Option(metavar="A,B,C", help="Columns of interactions that are context.")] = None
     time: Annotated[str | None, Option(metavar="NAME", help="Column of times: seconds since 1970, or dates.")] = None
     title: Annotated[str | None, Option(metavar="NAME", help="Column of --items to show beside ids.")] = None
-    kind: Annotated[_Texts, Option(metavar="COLUMN=KIND", help=_HOW)] = None
+    kind: Annotated[option.Texts, Option(metavar="COLUMN=KIND", help=_HOW)] = None
     separator: option.Separator = None
 
     @classmethod
@@ -66,8 +65,8 @@ class FitOptions:
         given["target"] = None if given["no_target"] else given["target"]
         return cls(**given)
 
-    def read(self) -> LoadedTables:
-        """Read all tables."""
+    def read(self, *, to_split: bool) -> LoadedTables:
+        """Read all tables; interactions to be split, to fit to some and measure on others, must be measurable."""
         kinds = pairs_of("--kind", self.kind)
         sides = (("user", self.user, self.users, self.user_columns), ("item", self.item, self.items, self.item_columns))
         for side, _, sources, columns in sides:
@@ -81,6 +80,9 @@ class FitOptions:
         context = names_of(self.context) or ()
         roles = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
         interactions = Interactions.of(table, **roles, context=context)  # type: ignore[arg-type]
+        if to_split:
+            interactions = latest(interactions)
+            need_measurable(interactions)
         users, items = (
             _side(sources or (), columns or (), name, self.separator) for _, name, sources, columns in sides
         )
@@ -104,12 +106,6 @@ class LoadedTables:
     users: pl.DataFrame | None
     items: pl.DataFrame | None
     kinds: dict[str, str]
-
-    def to_split(self) -> LoadedTables:
-        """Return the same with the interactions that may be split, to fit to some and measure on others."""
-        rows = latest(self.interactions)
-        need_measurable(rows)
-        return replace(self, interactions=rows)
 
     def fit(self, rec: Recommender, rows: Interactions, callback: Callback, *, keep: bool = False) -> None:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""

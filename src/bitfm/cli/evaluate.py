@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config
-from bitfm.cli._models import model_alone
+from bitfm.cli._config import Config, model_alone
 from bitfm.cli._tables import latest, need_measurable, read_named
 from bitfm.cli.screen import busy, line, note, print_json, show
 from bitfm.errors import TableError
@@ -30,7 +30,7 @@ def evaluate(
     model: option.Model = None,
     columns: option.Columns = None,
     separator: option.Separator = None,
-    without: Annotated[list[str] | None, typer.Option(metavar="FIELD", help=_WITHOUT)] = None,
+    without: Annotated[option.Texts, typer.Option(metavar="FIELD", help=_WITHOUT)] = None,
     k: Annotated[int, typer.Option("--k", min=1, help="How many items to look at.")] = 10,
     baselines: option.Baselines = False,
     everything: Annotated[bool, typer.Option("--all", help=_ALL)] = False,
@@ -80,7 +80,13 @@ def evaluate(
 
 
 def accuracy(
-    rec: Recommender, test: Interactions, training_data: Any = None, *, k: int = 10, seed: int = 0, without: Any = ()
+    rec: Recommender,
+    test: Interactions,
+    training_data: tuple[Any, Any] | None,
+    *,
+    k: int = 10,
+    seed: int = 0,
+    without: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return what baselines that are fitted to the training data reach, the recommender, and it without some fields."""
     rows = []

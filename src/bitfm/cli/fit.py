@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import time as clock
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -14,15 +16,14 @@ from typer import Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import MODEL, Config
-from bitfm.cli._models import need_writable, rows_of, with_percent
 from bitfm.cli._tables import FitOptions
 from bitfm.cli.evaluate import accuracy
-from bitfm.cli.screen import busy, fit_progress, line, note, print_json, show
+from bitfm.cli.screen import busy, fit_progress, line, note, print_json, rows_of, show, with_percent
 
 if TYPE_CHECKING:
     from bitfm import Recommender
 
-__all__ = ["ModelOptions", "fit", "peak_megabytes", "remark_on"]
+__all__ = ["ModelOptions", "fit", "need_writable", "peak_megabytes", "remark_on"]
 
 _MODEL = "Codes distilled from a teacher, or fitted to the ratings."
 _RANK = "Factors of the teacher of --model distilled; two by default."
@@ -92,7 +93,7 @@ def fit(
         raise typer.BadParameter("needs --test, to measure them on what is held out", param_hint="--baselines")
     settings = ModelOptions(**{name: context_.params[name] for name in ModelOptions.__dataclass_fields__})
     need_writable(out)
-    tables = options.read() if test is None else options.read().to_split()
+    tables = options.read(to_split=test is not None)
     train, held_out = (tables.interactions, None) if test is None else tables.interactions.split(test, seed)
     begin = clock.perf_counter()
     rec = settings.recommender(seed, tables.kinds)
@@ -150,3 +151,20 @@ def peak_megabytes() -> float | None:
         return None
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def need_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before the work and not after it."""
+    target = Path(os.path.realpath(path))  # a link stays, and what it names is written
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file to write")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is not a regular file; give the name of a file to create or replace")
+    if not target.parent.is_dir():
+        folder = target.parent if path.is_symlink() else path.parent
+        raise FileNotFoundError(f"there is no folder {folder} to write {path.name} into; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as problem:
+        raise OSError(f"{path} cannot be written: {problem.strerror}; give a file in another folder") from None

@@ -11,10 +11,9 @@ import typer
 from typer import Argument, Option
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config
-from bitfm.cli._models import model_and_rest, polars_of, rows_of
+from bitfm.cli._config import Config, model_and_rest
 from bitfm.cli._options import names_of, pairs_of
-from bitfm.cli.screen import line, note, print_json, show
+from bitfm.cli.screen import line, note, polars_of, print_json, rows_of, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,16 +27,14 @@ _BATCH = 1000  # users at a time, since standard input may have any number
 def recommend(
     context_: typer.Context,
     model: option.Model = None,
-    users: Annotated[
-        list[str] | None, Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")
-    ] = None,
+    users: Annotated[option.Texts, Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")] = None,
     n: option.Number = 10,
     context: option.Moment = None,
     history: Annotated[
         str | None, Option(metavar="ITEM[:RATING],...", help="Items of a new user, instead of USER.")
     ] = None,
     feature: Annotated[
-        list[str] | None, Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
+        option.Texts, Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
     ] = None,
     seen: Annotated[bool, Option("--seen", help="Also what the user has had already.")] = False,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
@@ -91,14 +88,13 @@ def similar(
 
     bitfm similar shop.bitfm i7
     """
-    path, rest = model_and_rest(context_, model, [item])
-    (item_id,) = rest = _exactly(rest, "ITEM")
+    path, [item_id] = model_and_rest(context_, model, [item], "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
     rows = rows_of(rec.similar_items(item_id, n))
     if as_json:
-        print_json({"model": str(path), "item": _stored_ids(rec, "item", rest)[0], "similar": rows})
+        print_json({"model": str(path), "item": _stored_ids(rec, "item", [item_id])[0], "similar": rows})
     else:
         _show(f"Like {item_id}", rows)
 
@@ -116,8 +112,7 @@ def explain(
 
     bitfm explain shop.bitfm u42 i7 --context daytime=evening
     """
-    path, rest = model_and_rest(context_, model, [user, item])
-    user_id, item_id = _exactly(rest, "USER", "ITEM")
+    path, [user_id, item_id] = model_and_rest(context_, model, [user, item], "USER", "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
@@ -197,10 +192,3 @@ def _stored_ids(rec: Recommender, side: str, ids: list[str]) -> list[Any]:
     known = rec.state.side(side)
     stored = known.ids_of(known.indices_of(ids)).to_list()
     return [typed if one is None else one for typed, one in zip(ids, stored, strict=True)]
-
-
-def _exactly(rest: list[str], *names: str) -> list[str]:
-    if len(rest) != len(names):
-        given = f"got {' '.join(rest)!r}" if rest else "got nothing"
-        raise typer.BadParameter(f"expected {' '.join(names)} after the model, {given}", param_hint=names[0])
-    return rest

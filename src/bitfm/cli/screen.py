@@ -16,6 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from bitfm.models import Iteration
 
 
@@ -79,6 +81,23 @@ def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as
     for row in zip(*texts.values(), strict=True):
         table.add_row(*map(escape, row))
     console.print(table)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a frame of any kind: a recommender answers in the kind that it was fitted on."""
+    return polars_of(frame).to_dicts()
+
+
+def with_percent(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what was made of columns as people read it: which share is missing, if any."""
+    return [{**row, "missing": f"{row['missing']:.1%}" if row["missing"] else ""} for row in columns]
+
+
+def polars_of(frame: Any) -> pl.DataFrame:
+    """Return a frame of any kind as one of Polars."""
+    from bitfm.data.tables import as_frame
+
+    return as_frame("the result", frame)[0]
 
 
 def busy(title: str) -> AbstractContextManager[Any]:

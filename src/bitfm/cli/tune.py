@@ -15,9 +15,8 @@ from typer import Option
 from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, read_toml
-from bitfm.cli._models import need_writable
 from bitfm.cli._tables import FitOptions, LoadedTables
-from bitfm.cli.fit import ModelOptions
+from bitfm.cli.fit import ModelOptions, need_writable
 from bitfm.cli.screen import fit_progress, line, note, print_json, show
 from bitfm.errors import BitfmError
 
@@ -53,7 +52,7 @@ def tune(
             need_writable(path)
     if out is not None and out.exists() and set(read_toml(out)) - {"fit"}:
         raise typer.BadParameter(f"{out} has more in it than [fit], which would be lost", param_hint="--out")
-    tables = options.read().to_split()
+    tables = options.read(to_split=True)
     rows = tables.interactions
     if test is not None:
         rows, _ = rows.split(test, seed)
