@@ -23,7 +23,7 @@ rec.explain("ann", "tea")
 print(*sys.modules)
 """
 NEVER = {
-    "bitfm.models", "bitfm.evaluation", "bitfm.datasets", "bitfm.demo", "bitfm.cli", "bitfm.plotting", "bitfm_research",
+    "bitfm.models", "bitfm.evaluation", "bitfm.datasets", "bitfm.cli", "bitfm.plotting", "bitfm_research",
     "sklearn", "scipy", "matplotlib", "pandas", "pyarrow", "narwhals", "rich", "typer",
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._tables import names_of
+from bitfm.cli._options import names_of
 from bitfm.cli.screen import show
 
 if TYPE_CHECKING:

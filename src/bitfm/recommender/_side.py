@@ -13,7 +13,8 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import as_text, one_as_text
-from bitfm.data.tables import Ids, ids_of, need_distinct, need_rows
+from bitfm.data.tables import ids_of, need_distinct, need_rows
+from bitfm.data.tables.values import Ids
 from bitfm.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
