@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bitfm import persist
@@ -208,11 +207,7 @@ class CodeModel(FeatureModel):
         return fm
 
     def _kept(self) -> tuple[str, Tensors]:
-        bits = self.codes_.shape[1] * 8
-        if bits != self.bits:
-            raise ValueError(
-                f"save: bits is {self.bits!r}, but the model was fitted with {bits}; set it back or fit again."
-            )
+        self._check_unchanged("bits", self.codes_.shape[1] * 8)
         return "codes", {}
 
     def _restore(self, parameters: Any, extra: Tensors) -> None:
@@ -234,12 +229,6 @@ class CodeModel(FeatureModel):
 
     def _parameters(self) -> CodeParameters:
         return CodeParameters(self.fields_, self.bias_, self.weights_, self.codes_, self.gains_, self.pairs_)
-
-    def _across(self) -> bool:
-        return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
 
 
 def in_single_precision(weights: Floats) -> Floats:
