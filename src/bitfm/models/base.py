@@ -56,23 +56,16 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "weights_")
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the model as it was if a fit fails or is interrupted."""
-        before = dict(self.__dict__)
+    def _fitting(self, callback: Callback | None = None) -> Iterator[Progress]:
+        """Keep the log of a fit; leave the model as it was if it fails or is interrupted."""
+        before, progress = dict(self.__dict__), Progress(getattr(self, "verbose", 0), callback)
         try:
-            yield
+            yield progress
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-
-    @contextmanager
-    def _fitting(self, callback: Callback | None = None) -> Iterator[Progress]:
-        """Keep the log of a fit, all or nothing."""
-        with self._all_or_nothing():
-            progress = Progress(self.verbose, callback)
-            yield progress
-            self.fit_log_, self.n_iter_ = progress.history, len(progress.history)
+        self.fit_log_, self.n_iter_ = progress.history, len(progress.history)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, atomically; see `bitfm.load`."""

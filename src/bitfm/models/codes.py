@@ -85,9 +85,8 @@ class CodeModel(FeatureModel):
     @property
     def delegate_(self) -> npt.NDArray[np.float32]:
         """D, the balanced and decorrelated matrix nearest to the codes."""
-        check_is_fitted(self)
-        rng, threads = np.random.default_rng(0), thread_count(self.n_jobs)
-        return nearest_delegate(np.asarray(self.codes_), rng, n_threads=threads).matrix
+        codes, rng = np.asarray(self.parameters_.codes), np.random.default_rng(0)
+        return nearest_delegate(codes, rng, n_threads=thread_count(self.n_jobs)).matrix
 
     def explain(self, x: Any) -> Explanation:
         """Take one row's score apart: the contribution of every feature and of every pair.
@@ -142,7 +141,6 @@ class CodeModel(FeatureModel):
         >>> index = model.index(Block(range(100), X.blocks["book"].tables))
         >>> positions, scores = index.search(Block([7], X.blocks["reader"].tables), n=3)
         """
-        check_is_fitted(self)
         if items is None and self.saved_index is not None and block in (None, self.saved_index.block):
             return self.saved_index
         return Index(self.parameters_, items, block, mode=mode, bits=bits, rescore=rescore)
@@ -193,14 +191,13 @@ class CodeModel(FeatureModel):
         >>> bool(abs(model.predict_pairs([0, 0, 1], [0, 1, 0]) - model.predict(X)).max() < 1e-5)
         True
         """
-        check_is_fitted(self)
         return score_pairs(self.parameters_, users, items, block, n_threads=thread_count(self.n_jobs))
 
     def to_float(self) -> FM:
         """Return an `FM` with the same predictions: its factors are gain × code."""
-        check_is_fitted(self)
+        vectors = self.parameters_.vectors(np.arange(self.parameters_.n_features))
         fm = FM(rank=self.bits, pairs=self.pairs_, n_jobs=self.n_jobs)
-        fm.factors_ = self.parameters_.vectors(np.arange(len(self.codes_)))
+        fm.factors_ = vectors
         fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
         fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
         fm.fit_log_, fm.n_iter_ = [], 0

@@ -69,16 +69,15 @@ class Progress:
         validation: float = nan,
     ) -> bool:
         """Record an iteration; True if the callback wants the fit to stop (it returned True)."""
-        now = time.perf_counter()
-        seconds, self._clock = now - self._clock, now
+        seconds = time.perf_counter() - self._clock
         return self._record(Iteration(stage, number, total, loss, objective, flips, validation, seconds))
 
     def forward(self, item: Iteration, stage: str) -> bool:
         """Record an iteration of a model that is fitted on the way to this one, under another name."""
-        self._clock = time.perf_counter()
         return self._record(replace(item, stage=stage))
 
     def _record(self, item: Iteration) -> bool:
+        self._clock = time.perf_counter()
         self.history.append(item)
         if self._verbose:
             extra = f"  flips {item.flips}" if item.stage in ("codes", "distillation") else ""
