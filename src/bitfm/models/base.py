@@ -46,6 +46,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     fields_: tuple[FieldSpan, ...]
     bias_: float
     weights_: Floats
+    saved_index: Any  # what the model's file held beside it, of a class that has one
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -81,8 +82,8 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_record(cls, record: ModelRecord, parameters: Parameters, index: Any = None) -> Self:
-        """Return the fitted model of what a file keeps."""
-        if index is not None:
+        """Return the fitted model of what a file keeps, and the index that was saved beside it."""
+        if index is not None and not hasattr(cls, "saved_index"):
             raise ModelFileError(f"holds an index, which a {cls.__name__} does not have")
         model = cls(**settings_of(cls, record.settings))
         model.fields_, model.n_features_in_ = parameters.fields, parameters.n_features
@@ -91,6 +92,8 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ModelFileError("has n_jobs = 0, expected any other whole number")
         model.fit_log_, model.n_iter_ = [_iteration(item) for item in record.fit_log], len(record.fit_log)
         model._restore(parameters, record.extra)
+        if index is not None:
+            model.saved_index = index
         return model
 
     def _kept(self) -> tuple[str, Tensors]:
@@ -207,9 +210,9 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _per_field(self, name: str, value: Any, blocks: Blocks) -> npt.NDArray[np.float64]:
+    def _per_field(self, name: str, blocks: Blocks, default: float | None = None) -> npt.NDArray[np.float64]:
         """Return λ per field of the blocks: of a number, or a mapping of block.field, block, field or default to it."""
-        n = len(blocks.fields)
+        n, value = len(blocks.fields), default if getattr(self, name) is None else getattr(self, name)
         if not hasattr(value, "items"):
             return np.full(n, check_real(name, value))
         keys = [(f"{f.block}.{f.name}", f.block, f.name) for f in self.fields_]

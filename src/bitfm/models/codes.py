@@ -16,7 +16,7 @@ from bitfm.errors import ModelFileError
 from bitfm.models.base import FeatureModel, Floats
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback, Progress
-from bitfm.parameters import CodeParameters, Explanation, ModelRecord, explain, pack_model
+from bitfm.parameters import CodeParameters, Explanation, explain, pack_model
 from bitfm.persist import Tensors
 from bitfm.retrieval import Index, pack_index, score_pairs
 from bitfm.validation import thread_count
@@ -53,7 +53,7 @@ class CodeModel(FeatureModel):
     codes_: npt.NDArray[np.uint8]
     gains_: npt.NDArray[np.float32]
     pairs_: str
-    saved_index: Index | None = None  # what the model's file held beside it
+    saved_index: Index | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -211,13 +211,6 @@ class CodeModel(FeatureModel):
         if not isinstance(parameters, CodeParameters) or parameters.bits != self.bits:
             raise ModelFileError(f"has parameters that a {type(self).__name__} of {self.bits} bits does not have")
         self.codes_, self.gains_, self.pairs_ = parameters.codes, parameters.gains, parameters.pairs
-
-    @classmethod
-    def from_record(cls, record: ModelRecord, parameters: Any, index: Index | None = None) -> Self:
-        """Return the fitted model of what a file keeps, and the index that was saved beside it."""
-        model = super().from_record(record, parameters)
-        model.saved_index = index
-        return model
 
     @property
     def parameters_(self) -> CodeParameters:

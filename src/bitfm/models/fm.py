@@ -171,14 +171,12 @@ class FM(FeatureModel):
             able = ", ".join(repr(name) for name, it in SOLVERS.items() if it.any_loss)
             raise ValueError(f"loss {self.loss!r} is not for solver {self.solver!r}; give one of {able}.")
         check_choice("pairs", self.pairs, ("all", "across"))
-        ridge_v = solver.regularization if self.regularization is None else self.regularization
-        ridge_w = solver.linear_regularization if self.linear_regularization is None else self.linear_regularization
         return FMSettings(
             rank=check_integer("rank", self.rank, 1, 4096),
             loss=self._loss(),
             n_iter=solver.n_iter if self.n_iter is None else check_integer("n_iter", self.n_iter, 1),
-            ridge_v=self._per_field("regularization", ridge_v, blocks),
-            ridge_w=self._per_field("linear_regularization", ridge_w, blocks),
+            ridge_v=self._per_field("regularization", blocks, solver.regularization),
+            ridge_w=self._per_field("linear_regularization", blocks, solver.linear_regularization),
             init_scale=check_real("init_scale", self.init_scale),
             learning_rate=check_real("learning_rate", self.learning_rate, above=True),
             tol=check_real("tol", self.tol),

@@ -82,11 +82,8 @@ class Progress:
         if self._verbose:
             extra = f"  flips {item.flips}" if item.stage in ("codes", "distillation") else ""
             extra += "" if isnan(item.validation) else f"  validation RMSE {item.validation:.4f}"
-            print(
-                f"{item.stage:>8} {item.number:3d}/{item.total}  objective {item.objective:.6g}  "
-                f"loss {item.loss:.6g}{extra}  {item.seconds:.2f} s",
-                file=sys.stderr,
-            )
+            values = f"objective {item.objective:.6g}  loss {item.loss:.6g}{extra}  {item.seconds:.2f} s"
+            print(f"{item.stage:>8} {item.number:3d}/{item.total}  {values}", file=sys.stderr)
         return self._callback is not None and self._callback(item) is True
 
     def settled(self, tol: float) -> bool:
