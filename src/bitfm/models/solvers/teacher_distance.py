@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.optimize
 
-from bitfm.core import anchor_field, anchor_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
+from bitfm.core import distill_field, distill_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
@@ -119,7 +119,7 @@ class RowDistillation:
         with single_blas_thread():
             for rows, field, error, hessian in self._fields_in_turn():
                 codes, gains = self.codes[field.features], self.gains[field.features]
-                flips += anchor_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
+                flips += distill_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
                 if self._shared:
                     vectors = self._code_vectors(field.table, field.features)
                     slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, vectors @ hessian))
@@ -133,7 +133,7 @@ class RowDistillation:
         flips, how = 0, (strength, passes, self._threads)
         with single_blas_thread():
             for _, field, error, hessian in self._fields_in_turn():
-                flips += int(trainer.sweep_anchored(field.number, self.codes, self.gains, error, hessian, *how))
+                flips += int(trainer.sweep_distilled(field.number, self.codes, self.gains, error, hessian, *how))
         return flips
 
     def _fields_in_turn(self) -> Iterator[tuple[_BlockRows, _Field, Matrix, Matrix]]:
@@ -225,7 +225,7 @@ class FeatureDistillation:
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
-        return anchor_pairs(self.codes, self.gains, self._factors, self._weights, passes)
+        return distill_pairs(self.codes, self.gains, self._factors, self._weights, passes)
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
         """Return by how much the gains are to be scaled, all alike, to predict these residuals best."""
