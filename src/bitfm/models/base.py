@@ -210,7 +210,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _per_field(self, name: str, blocks: Blocks, default: float | None = None) -> npt.NDArray[np.float64]:
+    def _per_field(self, name: str, blocks: Blocks, default: Any = None) -> npt.NDArray[np.float64]:
         """Return λ per field of the blocks: of a number, or a mapping of block.field, block, field or default to it."""
         n, value = len(blocks.fields), default if getattr(self, name) is None else getattr(self, name)
         if not hasattr(value, "items"):

@@ -79,11 +79,7 @@ class DistillationFit:
         return self._fit_weights(view, distillation, choice.scales)
 
     def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _TrainingView]:
-        """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well.
-
-        No codes at all is one of the choices: gains are 0 unless codes predict better than the linear part alone, by
-        more than one standard error of the difference.
-        """
+        """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well."""
         unseen, truth, learnt = self.blocks[held_out], self.y[held_out], self.blocks[~held_out]
         view = self._fit_teacher(learnt, self.y[~held_out], "trial")
         distillation = self._fit_codes(view)
@@ -104,7 +100,7 @@ class DistillationFit:
                 squares = errors(candidate)
                 if squares.mean() < least.mean():
                     best, least = _Choice(strength, scales), squares
-        saved = linear - least
+        saved = linear - least  # codes have to save more than one standard error, or else there are none: gains are 0
         if len(saved) < 2 or saved.mean() < saved.std(ddof=1) / np.sqrt(len(saved)):
             best = _Choice(float("inf"), nothing)
         return best, view

@@ -84,14 +84,11 @@ def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
 
 
 def _factors_of(teacher: FM, blocks: Blocks, *, across: bool, seed: int) -> npt.NDArray[np.float32]:
-    """Return vectors whose inner products are the teacher's pair terms: with draws, about their mean.
-
-    The draws side by side have that mean as their inner product. Nearly all of it lies in few directions, about as many
-    as a draw has factors; four times as many are kept.
-    """
+    """Return vectors whose inner products are the teacher's pair terms: with draws, about their mean."""
     parameters: Any = teacher.parameters_
     factors, n = parameters.factors, parameters.n_draws
     with np.errstate(over="ignore", invalid="ignore"):  # codes cannot be fitted to such numbers, and their fit says so
+        # The mean of the draws lies mostly in few directions, about as many as a draw has factors.
         width = _WIDTH * factors.shape[1] // n
         if factors.shape[1] > width:
             with single_blas_thread():
