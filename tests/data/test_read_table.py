@@ -9,7 +9,6 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-import scipy.io
 import scipy.sparse as sp
 
 from bitfm.data import read_table, write_libfm
@@ -210,21 +209,6 @@ def test_libfm_fields_give_the_matrix_back(tmp_path):
     assert frame["item"].to_list() == items.tolist()
     assert frame["tags"].to_list() == [np.flatnonzero(row).tolist() for row in tags.toarray()]
     assert frame["target"].to_list() == list(range(50))
-
-
-def test_matlab_matrices_give_rows_or_lists(tmp_path):
-    ratings = np.array([[0, 5, 0], [0, 0, 0], [1, 0, 2.5]])
-    cells = np.empty((1, 2), dtype=object)
-    cells[0, 0], cells[0, 1] = sp.csc_matrix(ratings), ratings
-    path = tmp_path / "data.mat"
-    scipy.io.savemat(path, {"ratings": sp.csc_matrix(ratings), "dense": ratings, "relation": cells})
-    expected = [(0, 1, 5.0), (2, 0, 1.0), (2, 2, 2.5)]
-    for address in ("ratings", "dense", "relation/0", "relation/1"):
-        assert read_table(f"{path}#{address}").rows() == expected
-    assert read_table(f"{path}#ratings").columns == ["row", "column", "value"]
-    assert read_table(f"{path}#ratings", columns=["user", "item", "rating"]).columns == ["user", "item", "rating"]
-    side = read_table(f"{path}#relation/0", columns=["user", "groups"])
-    assert side.to_dict(as_series=False) == {"user": [0, 1, 2], "groups": [[1], [], [0, 2]]}
 
 
 def test_a_path_is_a_table(file):

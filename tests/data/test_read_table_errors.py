@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 
-import numpy as np
 import polars as pl
 import pytest
-import scipy.io
 
 from bitfm.data import read_table
 from bitfm.errors import DataFileError, EmptyTableError
@@ -25,13 +23,13 @@ def file(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("name", ["no.csv", "no.parquet", "no.jsonl", "no.libfm", "no.mat#x", "no.csv.gz"])
+@pytest.mark.parametrize("name", ["no.csv", "no.parquet", "no.jsonl", "no.libfm", "no.csv.gz"])
 def test_a_missing_file_is_named(tmp_path, name):
     with pytest.raises(FileNotFoundError, match="no"):
         read_table(tmp_path / name, columns=["user:3"] if name == "no.libfm" else None)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.libfm", "a.mat"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.libfm"])
 def test_an_empty_file_is_refused(file, name):
     with pytest.raises(EmptyTableError, match=r"a\.\w+ is empty"):
         read_table(file(b"", name), columns=["user:3"] if name == "a.libfm" else None)
@@ -120,35 +118,3 @@ def test_damaged_json_is_refused_with_its_line(file, text, message):
 def test_libfm_files_that_are_no_table_are_refused(file, text, columns, error, message):
     with pytest.raises(error, match=message):
         read_table(file(text, "a.libfm"), columns=columns)
-
-
-@pytest.mark.parametrize(
-    ("address", "columns", "message"),
-    [
-        ("", None, r"holds cells \(1 × 2\), m \(2 × 2\), text \(1 × 1\); name one of them"),
-        ("#other", None, "name one of them behind the path"),
-        ("#cells", None, "has 2 cells; name one"),
-        ("#cells/2", None, "has 2 cells; name one"),
-        ("#cells/x", None, "has 2 cells; name one"),
-        ("#m/0", None, "m has no cells"),
-        ("#text", None, "expected a matrix of numbers"),
-        ("#m", ["a"], "1 names were given; expected three"),
-    ],
-)
-def test_matrices_that_are_not_there_are_refused(tmp_path, address, columns, message):
-    cells = np.empty((1, 2), dtype=object)
-    cells[0, 0] = cells[0, 1] = np.eye(2)
-    scipy.io.savemat(tmp_path / "a.mat", {"cells": cells, "m": np.eye(2), "text": "x"})
-    with pytest.raises(DataFileError, match=message):
-        read_table(f"{tmp_path / 'a.mat'}{address}", columns=columns)
-
-
-def test_damaged_matlab_files_are_refused(tmp_path):
-    path = tmp_path / "a.mat"
-    scipy.io.savemat(path, {"m": np.arange(100.0).reshape(10, 10)})
-    path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(DataFileError, match=r"a\.mat cannot be read as a MATLAB file"):
-        read_table(f"{path}#m")
-    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x00" * 100)
-    with pytest.raises(DataFileError, match=r"format 7\.3; save it in MATLAB with the option -v7"):
-        read_table(f"{path}#m")

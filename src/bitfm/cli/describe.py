@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = 3
 _LONGEST = 40  # characters of an example
-_FORMATS = "CSV and the like, Parquet, JSON lines, libFM, file.mat#name; - is stdin."
+_FORMATS = "CSV and the like, Parquet, JSON lines, libFM; - is stdin."
 
 
 def describe(

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import scipy.io
 from bitfm.data import Words, read_table
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.one_hot import many_hot, one_hot
+
+from bitfm_research.matlab import read_matrix
 
 __all__ = [
     "CONTEXT",
@@ -105,9 +106,9 @@ def read_1m(folder: Path) -> Ratings:
 
 def read_douban(folder: Path) -> Ratings:
     """Read ``douban-movie/douban.mat``: groups and location of a user; directors, actors and types of a movie."""
-    path = str(folder / "douban-movie" / "douban.mat")  # SciPy names a missing file only if it is a string
-    relations = scipy.io.loadmat(path)["relation"][0]
-    rated, _friends, groups, location, directors, actors, types = (relation.tocoo() for relation in relations)
+    path = folder / "douban-movie" / "douban.mat"  # cell 1 is friends
+    cells = (read_matrix(path, "relation", cell).tocoo() for cell in (0, 2, 3, 4, 5, 6))
+    rated, groups, location, directors, actors, types = cells
     return Ratings(
         rated.row.astype(np.int32),
         rated.col.astype(np.int32),
@@ -119,7 +120,10 @@ def read_douban(folder: Path) -> Ratings:
 
 def read_paper(folder: Path, name: str) -> Ratings:
     """Read ``paper/train_<name>.mat`` and ``paper/test_<name>.mat``: the paper's own split, ids only."""
-    train, test = (_matrix(folder / "paper" / f"{part}_{name}.mat") for part in ("train", "test"))
+    train, test = (
+        read_matrix(folder / "paper" / f"{part}_{name}.mat", f"{part}_{name}_Matrix").tocoo()
+        for part in ("train", "test")
+    )
     return Ratings(
         np.concatenate([train.row, test.row], dtype=np.int32),
         np.concatenate([train.col, test.col], dtype=np.int32),
@@ -198,7 +202,3 @@ def _people(columns: list[str]) -> set[str]:
 
 def _unit(relation: Any) -> FeatureTable:
     return FeatureTable.unit_rows(relation.row, relation.col, relation.shape)
-
-
-def _matrix(path: Path) -> Any:
-    return scipy.io.loadmat(str(path))[f"{path.stem}_Matrix"].tocoo()  # SciPy names a missing file only if a string

@@ -38,7 +38,6 @@ def read_table(
     Parquet         by its first bytes or its name
     JSON            ``.jsonl``, ``.ndjson`` and ``.json`` with one object per line; lists stay lists
     libFM           ``.libfm``; needs ``columns`` such as ``["user:943", "item:1682", "genres:18"]``
-    MATLAB          ``file.mat#name``, or ``file.mat#name/3`` for an element of a cell array, from 0
     =============== =====================================================================================
 
     Parameters
@@ -48,8 +47,7 @@ def read_table(
     columns
         Names for all of the file's columns. With names, a header is recognised by these names, or by a word above
         numbers; without, the first line always is the header. For libFM, the fields with their sizes: each becomes a
-        column of indices within the field, or of lists. For MATLAB, three names (row, column and value by default)
-        for one row per non-zero of a matrix, or two for one row per row of it with the list of its non-zero columns.
+        column of indices within the field, or of lists.
     separator
         What is between cells, if it is not to be guessed.
 
@@ -71,8 +69,6 @@ def read_table(
     shown = "standard input" if name == STANDARD_INPUT else name
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError(f"columns is {list(columns)}; expected names that differ")
-    if name.partition("#")[0].lower().endswith(".mat"):
-        return _read_matlab(name, columns)
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix == ".libfm":
         return _read_libfm(name, columns)
@@ -166,56 +162,13 @@ def _field(text: str) -> tuple[str, int]:
     return name, int(size)
 
 
-def _read_matlab(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
-    """Read a matrix, one row per non-zero or per row of the matrix; rows and columns count from 0."""
-    path, _, address = name.partition("#")
-    matrix = _matrix(name, path, address)
-    columns = columns or ("row", "column", "value")
-    if len(columns) not in (2, 3):
-        raise DataFileError(
-            f"{name} is a matrix, but {len(columns)} names were given; expected three (row, column, value), or two "
-            "(row, list of columns)"
-        )
-    if len(columns) == 2:
-        rows = pl.Series(columns[0], np.arange(matrix.shape[0], dtype=np.int64))
-        return pl.DataFrame([rows, _by_row(columns[1], matrix, lists=True)])
-    return pl.DataFrame([pl.Series(column, part) for column, part in zip(columns, _entries(matrix), strict=True)])
-
-
-def _matrix(name: str, path: str, address: str) -> Any:
-    import scipy.io  # slow to import
-
-    variable, _, element = address.partition("/")
-    with open(path, "rb") as file:
-        if not file.read(1):
-            raise EmptyTableError(f"{path} is empty; expected a MATLAB file")
-    try:
-        held = {held: f"{shape[0]} × {shape[-1]}" for held, shape, _ in scipy.io.whosmat(path, appendmat=False)}
-        content = scipy.io.loadmat(path, appendmat=False, variable_names=[variable]) if variable in held else {}
-    except NotImplementedError:
-        raise DataFileError(f"{path} is in MATLAB's format 7.3; save it in MATLAB with the option -v7") from None
-    except Exception as error:  # SciPy raises all sorts on damaged files
-        raise DataFileError(f"{path} cannot be read as a MATLAB file ({error}); get the whole file") from None
-    if variable not in content:
-        listed = ", ".join(f"{held} ({shape})" for held, shape in held.items()) or "nothing"
-        raise DataFileError(f"{path} holds {listed}; name one of them behind the path: {path}#name")
-    matrix = content[variable]
-    if not sp.issparse(matrix) and matrix.dtype == object:
-        cells = matrix.ravel()
-        if not element.isdecimal() or int(element) >= len(cells):
-            raise DataFileError(f"{path}#{variable} has {len(cells)} cells; name one, from {path}#{variable}/0 on")
-        matrix = cells[int(element)]
-    elif element:
-        raise DataFileError(f"{name}: {variable} has no cells; leave out what follows the stroke")
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise DataFileError(f"{name} is an array of {matrix.dtype}; expected a matrix of numbers")
-    return matrix
-
-
-def _by_row(name: str, matrix: Any, lists: bool = False) -> pl.Series:
+def _by_row(name: str, matrix: sp.csr_matrix) -> pl.Series:
     """Return the column of each row's non-zero, or lists of them if a row has several."""
-    rows, columns, _ = _entries(matrix)
-    if not lists and (np.diff(rows) > 0).all():
+    matrix.sort_indices()
+    matrix.eliminate_zeros()
+    entries = matrix.tocoo()
+    rows, columns = entries.row.astype(np.int64), entries.col.astype(np.int64)
+    if (np.diff(rows) > 0).all():
         of_rows = np.full(matrix.shape[0], -1, np.int64)
         of_rows[rows] = columns
         return pl.Series(name, of_rows).set(pl.Series(of_rows < 0), None)
@@ -223,12 +176,3 @@ def _by_row(name: str, matrix: Any, lists: bool = False) -> pl.Series:
     every = pl.DataFrame({"row": np.arange(matrix.shape[0], dtype=np.int64)})
     joined = every.join(grouped, on="row", how="left", maintain_order="left")["columns"].alias(name)
     return joined.fill_null(pl.Series([[]], dtype=pl.List(pl.Int64)))
-
-
-def _entries(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, column and value of each non-zero, row by row."""
-    csr = sp.csr_matrix(matrix)
-    csr.sort_indices()
-    csr.eliminate_zeros()
-    coo = csr.tocoo()
-    return coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data
