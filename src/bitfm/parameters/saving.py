@@ -134,15 +134,13 @@ class Codes(Linear):
         )
 
 
-LAYOUTS: Registry[Layout] = Registry("layout of parameters", "bitfm.layouts")
+LAYOUTS: Registry[Layout] = Registry("bitfm.layouts")
 for _name, _layout in {"linear": Linear(), "factors": Factors(), "draws": Draws(), "codes": Codes()}.items():
     LAYOUTS.register(_name, _layout)
 
 # The estimators that files are of. They are imported only when one is asked for.
 KINDS: Registry[Any] = Registry(
-    "kind of model",
-    "bitfm.kinds",
-    {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM")},
+    "bitfm.kinds", {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM")}
 )
 
 _Size = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]

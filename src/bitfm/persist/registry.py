@@ -16,8 +16,6 @@ class Registry(Generic[T]):
 
     Parameters
     ----------
-    what : str
-        What is registered, for messages.
     group : str
         The entry-point group by which other packages add theirs.
     places : mapping of str to str, optional
@@ -25,14 +23,14 @@ class Registry(Generic[T]):
 
     Examples
     --------
-    >>> shapes = Registry[type]("shape", "demo.shapes", {"list": "builtins:list"})
+    >>> shapes = Registry[type]("demo.shapes", {"list": "builtins:list"})
     >>> shapes.register("set", set)
     >>> shapes.get("list"), shapes.get("set"), shapes.get("ring")
     (<class 'list'>, <class 'set'>, None)
     """
 
-    def __init__(self, what: str, group: str, places: dict[str, str] | None = None) -> None:
-        self.what, self.group = what, group
+    def __init__(self, group: str, places: dict[str, str] | None = None) -> None:
+        self.group = group
         self._places = dict(places or {})
         self._objects: dict[str, T] = {}
 

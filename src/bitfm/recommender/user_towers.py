@@ -52,5 +52,5 @@ class StoredUsers:
         return tables.towers[0].rows_of(tables.queries(users, context), n_threads)
 
 
-USER_TOWERS: Registry[Any] = Registry("user tower", "bitfm.user_towers")
+USER_TOWERS: Registry[Any] = Registry("bitfm.user_towers")
 USER_TOWERS.register("stored", StoredUsers())
