@@ -5,7 +5,7 @@ from bitfm.parameters.fold_in import Ids, Prior, Ratings, SideMoments, fold_in, 
 from bitfm.parameters.growth import ids_of, with_all_ids, with_codes, with_ids, without_fields
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
 from bitfm.parameters.saving import KINDS, LAYOUTS, Layout, ModelRecord, pack_model, unpack_model
-from bitfm.parameters.tower import Tower, TowerRows, pair_blocks, towers
+from bitfm.parameters.tower import Tower, TowerRows, towers
 
 __all__ = [
     "KINDS",
@@ -29,7 +29,6 @@ __all__ = [
     "ids_of",
     "nearest_codes",
     "pack_model",
-    "pair_blocks",
     "prior_variance",
     "towers",
     "unpack_model",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm.core import score_pairs as native_score_pairs
 from bitfm.core import score_pairs_by_records
 from bitfm.data.blocks import Blocks
-from bitfm.parameters import CodeParameters, pair_blocks
+from bitfm.parameters import CodeParameters, towers
 
 __all__ = ["records_of", "score_pairs"]
 
@@ -22,7 +22,9 @@ def score_pairs(
     parameters: CodeParameters, users: Any, items: Any, block: str | None = None, *, n_threads: int = 1
 ) -> npt.NDArray[np.float64]:
     """Score pairs of users and items, each given on its own; see `DistilledFM.predict_pairs`."""
-    blocks = pair_blocks(parameters, users, items, block)
+    of_users, of_items = towers(parameters, block)
+    given = of_users.check("users", users).blocks | of_items.check("items", items).blocks
+    blocks = Blocks(**{name: given[name] for name in dict.fromkeys(field.block for field in parameters.fields)})
     scorer = _scorers.get(parameters) or _scorers.setdefault(parameters, _PairScorer(parameters))
     return scorer.score(blocks, n_threads)
 
