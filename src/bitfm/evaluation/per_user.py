@@ -80,10 +80,6 @@ class PerUser:
         seed : int, default 0
             The same seed gives the same interval, at any number of threads.
 
-        Returns
-        -------
-        low, high : float, or array with one for each k
-
         Examples
         --------
         >>> from bitfm.evaluation import rmse_per_user
@@ -146,12 +142,10 @@ def compare(a: PerUser, b: PerUser, *, level: float = 0.95, n: int = 10_000, see
     ----------
     a, b : PerUser
         The same metric at the same ks, of two models. Users that only one of them has are left out.
-    level : float, default 0.95
-        Of the difference's interval; see `PerUser.interval`.
+    level, seed
+        As for `PerUser.interval`, the interval of the difference.
     n : int, default 10,000
         How many times to flip. The p-value is at least 1 / (n + 1).
-    seed : int, default 0
-        The same seed gives the same result, at any number of threads.
 
     Examples
     --------

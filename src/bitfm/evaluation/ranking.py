@@ -60,9 +60,9 @@ class RankMetrics:
 
 
 def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.ArrayLike | None = None) -> RankMetrics:
-    """Return how many of the items that were found are relevant, and how far up they stand.
+    """Return how many of the items that were found are relevant, and how far up they stand; see `rank_catalogue`.
 
-    `rank_catalogue` searches as well.
+    Users without a relevant item are left out.
 
     Parameters
     ----------
@@ -75,11 +75,6 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
         How many of those found to look at, at most n.
     users : array, optional
         The users' names; by default the numbers of their rows.
-
-    Returns
-    -------
-    RankMetrics
-        Of the users with at least one relevant item.
 
     Examples
     --------
@@ -94,9 +89,25 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
     """
     ks, several = check_ks(k)
     relevant = as_rows("relevant", relevant)
-    rows = _found_rows(found, relevant.shape, max(ks))
+    n_users, n_items = relevant.shape
+    array = np.asarray(found)
+    if array.ndim != 2 or len(array) != n_users or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"found: expected whole numbers, a row for each of the {n_users} users of relevant, "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    if array.shape[1] < max(ks):
+        raise ValueError(
+            f"k: the first {max(ks)} are asked for, but only {array.shape[1]} per user were found; find more."
+        )
+    if array.size and (array.min() < -1 or array.max() >= n_items):
+        raise ValueError(
+            f"found: items must be from 0 to {n_items - 1}, the columns of relevant, or -1 for none, "
+            f"but they go from {array.min()} to {array.max()}."
+        )
+    rows = np.ascontiguousarray(array, np.int64)
     names = user_names("rank_metrics", users, len(rows))
-    return _metrics(rows, relevant_items(relevant), relevant.shape[1], ks, several, names)
+    return _metrics(rows, relevant_items(relevant), n_items, ks, several, names)
 
 
 def rank_catalogue(
@@ -104,7 +115,8 @@ def rank_catalogue(
 ) -> RankMetrics:
     """Search a catalogue for every user, and return how good the items are that come first.
 
-    Only the first items are kept, so there is no need of memory for the scores of all users and items, as for `auc`.
+    Users without a relevant item are left out. Only the first items are kept, so there is no need of memory for the
+    scores of all users and items, as for `auc`.
 
     Parameters
     ----------
@@ -122,11 +134,6 @@ def rank_catalogue(
         How many items to look at.
     n_jobs : int, default -1
         Threads of the search; -1 is all. The result does not depend on it.
-
-    Returns
-    -------
-    RankMetrics
-        Of the users with at least one relevant item.
 
     Examples
     --------
@@ -167,8 +174,9 @@ def auc(
 ) -> PerUser:
     """Return for each user how likely a relevant item is scored above one that is not, ties counting half.
 
-    It is exact, and needs the score of every item. Where there are many users, give a function for the scores: it is
-    asked for some rows at a time, and all scores are never in memory together.
+    Users need a relevant and another item to count. It is exact, and needs the score of every item. Where there are
+    many users, give a function for the scores: it is asked for some rows at a time, and all scores are never in memory
+    together.
 
     Parameters
     ----------
@@ -181,11 +189,6 @@ def auc(
         its value, as for `Index.search`.
     users : array, optional
         The users' names; by default the numbers of their rows.
-
-    Returns
-    -------
-    PerUser
-        Of the users with at least one relevant and one other item.
 
     Examples
     --------
@@ -225,25 +228,6 @@ def _metrics(
     counted = np.diff(relevant[0]) > 0
     tables = values.reshape(-1, len(found), len(ks))[:, counted]
     return RankMetrics(*(PerUser(names[counted], table if several else table[:, 0].copy(), ks) for table in tables))
-
-
-def _found_rows(found: npt.ArrayLike, shape: tuple[int, int], most: int) -> npt.NDArray[np.int64]:
-    array = np.asarray(found)
-    if array.ndim != 2 or len(array) != shape[0] or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"found: expected whole numbers, a row for each of the {shape[0]} users of relevant, "
-            f"got {array.dtype} of shape {array.shape}."
-        )
-    if array.shape[1] < most:
-        raise ValueError(
-            f"k: the first {most} are asked for, but only {array.shape[1]} per user were found; find more."
-        )
-    if array.size and (array.min() < -1 or array.max() >= shape[1]):
-        raise ValueError(
-            f"found: items must be from 0 to {shape[1] - 1}, the columns of relevant, or -1 for none, "
-            f"but they go from {array.min()} to {array.max()}."
-        )
-    return np.ascontiguousarray(array, np.int64)
 
 
 def _score_rows(scores: npt.ArrayLike, shape: tuple[int, int]) -> npt.NDArray[Any]:

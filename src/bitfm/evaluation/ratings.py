@@ -76,7 +76,7 @@ def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, 
     """Return the mean over users of NDCG@k with gain 2^relevance − 1 and discount log2(rank + 1).
 
     Ties are averaged: items with equal scores share the gain of the ranks they take, as scikit-learn's ``ndcg_score``
-    does. Users whose ideal gain is not above 0, at every k, are left out.
+    does. Users whose ideal gain is not above 0, at every k, are left out; without any, the mean is NaN.
 
     Parameters
     ----------
@@ -84,11 +84,6 @@ def ndcg(users: npt.ArrayLike, relevance: npt.ArrayLike, scores: npt.ArrayLike, 
     relevance : array, the true rating, at most 1000
     scores : array, the predicted score
     k : int or several of them, such as ``range(1, 11)``, default 10
-
-    Returns
-    -------
-    float, or array with one for each k
-        NaN if no user is left.
 
     Examples
     --------

@@ -30,16 +30,8 @@ def with_all_ids(
 ) -> P:
     """Widen parameters that were fitted to the observed ids so that every id has a column; a new one adds nothing.
 
-    Parameters
-    ----------
-    parameters
-        Their fields of ids, and of what was seen, have a column for each observed id.
-    observed
-        The indices of the observed ids, by block.
-    sizes
-        How many there are in all, by block.
-    seen
-        The field, by block, whose columns are the ids of the other block.
+    By block, `observed` are the indices of the observed ids, and `sizes` the numbers of all; `seen` is the field whose
+    columns are the ids of the other block.
     """
     if all(len(observed[block]) == size for block, size in sizes.items()):
         return parameters

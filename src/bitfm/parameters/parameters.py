@@ -101,13 +101,9 @@ class FactorParameters(_OfFields):
 
     Attributes
     ----------
-    fields : tuple of FieldSpan
-        The layout of the features.
-    bias : float
-    weights : array, one per feature
+    fields, bias, weights, pairs
+        As of `CodeParameters`.
     factors : array, features × (draws · rank)
-    pairs : {"all", "across"}
-        Whether all pairs of features count, or only those from different blocks.
     n_draws : int
         How many draws from a posterior the factors are of, side by side. The score is their mean.
     """

@@ -57,15 +57,7 @@ class TowerRows:
 
 
 class Tower:
-    """Some of a model's blocks, with the part of its parameters that belongs to them.
-
-    Parameters
-    ----------
-    parameters : CodeParameters or FactorParameters
-    blocks : names of the blocks
-    bias : float, default 0.0
-        What to add to every row's constant.
-    """
+    """Some of a model's blocks, with the part of its parameters that belongs to them. A row's constant has `bias`."""
 
     def __init__(self, parameters: Parameters, blocks: Sequence[str], bias: float = 0.0) -> None:
         fields = [field for field in parameters.fields if field.block in blocks]
@@ -130,15 +122,7 @@ class Tower:
         return blocks
 
     def rows(self, what: str, given: Any, n_threads: int = 1) -> TowerRows:
-        """Return the constant and the vector, or code, of each row.
-
-        Parameters
-        ----------
-        what : str
-            What the rows are, for messages.
-        given : Blocks, Block, or array of int where there is but one field
-        n_threads : int, default 1
-        """
+        """Return the constant and the vector, or code, of each row; see `check`. Messages say `what` they are."""
         if isinstance(given, Block | Blocks) or isinstance(self._parameters, FactorParameters):
             return self.rows_of(self.check(what, given), n_threads)
         ids = self._ids(what, given)

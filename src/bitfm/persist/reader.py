@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from reprlib import repr as short  # header text in messages is of any length
 from types import MappingProxyType
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,19 +50,14 @@ class _DamageError(Exception):
 def read(path: str | os.PathLike[str]) -> Contents:
     """Open a model file by memory map.
 
-    Only the header is read and checked, so this takes the same few milliseconds for a file of any size;
-    tensors are paged in when used, and processes that open the same file share them.
+    Only the header is read and checked, so this takes the same few milliseconds for a file of any size; tensors, each
+    aligned to 64 bytes, are paged in when used, and processes that open the same file share them.
 
     Parameters
     ----------
     path : path
         The file to open. One that does not exist or may not be read raises an OSError; one that is damaged, not a bitfm
         model, or of a newer bitfm a `ModelFileError`.
-
-    Returns
-    -------
-    Contents
-        Read-only tensors, each aligned to 64 bytes, and metadata.
 
     Notes
     -----
@@ -167,8 +162,7 @@ def _check_metadata(path: str | os.PathLike[str], metadata: object) -> tuple[dic
     return metadata, int(version)
 
 
-@dataclass(frozen=True)
-class _Slot:
+class _Slot(NamedTuple):
     """A tensor whose place and type have been checked; offsets count from the start of the data."""
 
     name: str
