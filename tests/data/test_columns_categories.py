@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data import Category, MultiCategory
-from bitfm.data.columns import as_text, category
+from bitfm.data.columns import category
+from bitfm.data.parsing import as_text
 
 values = st.lists(st.none() | st.sampled_from(["a", "b", "c", "dd", "é"]), max_size=30)
 

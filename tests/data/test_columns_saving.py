@@ -10,7 +10,7 @@ import pytest
 
 from bitfm import persist
 from bitfm.data import Category, DateParts, Ignored, MultiCategory, Number, Text, Words, kind_of
-from bitfm.data.columns import restore_column
+from bitfm.data.columns.kinds import restore_column
 from bitfm.errors import ModelFileError
 
 TEXTS = ["A dragon guards the gold.", "Two thieves steal the gold, and more gold.", None, "Zoë's dragon"]

@@ -11,8 +11,8 @@ import polars as pl
 import bitfm.data
 assert "scipy" not in sys.modules
 from bitfm.data import Block, Blocks, Vocabulary, kind_of
-from bitfm.data.columns import restore_column
-from bitfm.data.history import history
+from bitfm.data.columns.kinds import restore_column
+from bitfm.data.one_hot import history
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import as_frame, ids_of, numbers_of, times_of
 import numpy as np

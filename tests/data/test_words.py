@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from bitfm.data import Words
-from bitfm.data.tfidf import WordWeights
+from bitfm.data.columns.text import tfidf_table
 from bitfm.datasets import make_bookshop
 
 VOCABULARY = ["ant", "bee", "cat", "dog", "eel", "fox"]
@@ -62,7 +62,8 @@ def test_weights_are_bit_by_bit_those_of_scikit_learn(texts, seed):
     known = sorted({*VOCABULARY, *TfidfVectorizer().build_analyzer()(" ".join(texts))})[::2]
     theirs = TfidfVectorizer(vocabulary=known, dtype=np.float32)
     theirs.idf_ = np.random.default_rng(seed).uniform(1, 9, len(known))
-    expected, found = theirs.transform(texts), WordWeights(known, theirs.idf_).transform(texts)
+    columns = {word: column for column, word in enumerate(known)}
+    expected, found = theirs.transform(texts), tfidf_table(texts, columns, theirs.idf_)
     for ours, name in ((found.values, "data"), (found.indices, "indices"), (found.indptr, "indptr")):
         np.testing.assert_array_equal(ours, getattr(expected, name))
     assert found.values.dtype == expected.data.dtype

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from bitfm.data import FeatureTable, FittedColumn, Inferred, Kind, ObservedColumn, Vocabulary, register_kind
-from bitfm.data.columns import as_words
+from bitfm.data import FeatureTable, FittedColumn, Inferred, Kind, ObservedColumn, Vocabulary, as_words, register_kind
 
 _GEOHASH = r"^[0-9b-hjkmnp-z]{5,12}$"
 

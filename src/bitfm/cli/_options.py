@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bitfm.data.columns.registry import kind_names
+from bitfm.data.columns.kinds import kind_names
 
 __all__ = ["CodeKind", "with_options_of"]
 

@@ -8,27 +8,17 @@ from bitfm.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from bitfm.data.blocks import Block, Blocks, FieldSpan
-    from bitfm.data.columns import (
-        Category,
-        DateParts,
-        FittedColumn,
-        Ignored,
-        Inferred,
-        Kind,
-        MultiCategory,
-        Number,
-        ObservedColumn,
-        Text,
-        infer_kind,
-        kind_names,
-        kind_of,
-        register_kind,
-    )
+    from bitfm.data.columns.category import Category, MultiCategory
+    from bitfm.data.columns.dates import DateParts
+    from bitfm.data.columns.infer import Ignored, ObservedColumn, infer_kind
+    from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, kind_names, kind_of, register_kind
+    from bitfm.data.columns.number import Number
+    from bitfm.data.columns.text import Text
     from bitfm.data.feature_table import FeatureTable
-    from bitfm.data.history import history, raters
     from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
     from bitfm.data.libfm import read_libfm, write_libfm
-    from bitfm.data.parsing import parse_numbers, parse_times
+    from bitfm.data.one_hot import history, raters
+    from bitfm.data.parsing import as_words, parse_numbers, parse_times
     from bitfm.data.tables import read_table
     from bitfm.data.vocabulary import Vocabulary
     from bitfm.data.words import Words
@@ -53,6 +43,7 @@ __all__ = [
     "Text",
     "Vocabulary",
     "Words",
+    "as_words",
     "history",
     "infer_kind",
     "kind_names",
@@ -70,13 +61,18 @@ __all__ = [
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
-        "bitfm.data.columns": __all__,  # all that is not at home in another module
         "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
+        "bitfm.data.columns.category": ("Category", "MultiCategory"),
+        "bitfm.data.columns.dates": ("DateParts",),
+        "bitfm.data.columns.infer": ("Ignored", "ObservedColumn", "infer_kind"),
+        "bitfm.data.columns.kinds": ("FittedColumn", "Inferred", "Kind", "kind_names", "kind_of", "register_kind"),
+        "bitfm.data.columns.number": ("Number",),
+        "bitfm.data.columns.text": ("Text",),
         "bitfm.data.feature_table": ("FeatureTable",),
-        "bitfm.data.history": ("history", "raters"),
         "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),
-        "bitfm.data.parsing": ("parse_numbers", "parse_times"),
+        "bitfm.data.one_hot": ("history", "raters"),
+        "bitfm.data.parsing": ("as_words", "parse_numbers", "parse_times"),
         "bitfm.data.tables": ("read_table",),
         "bitfm.data.vocabulary": ("Vocabulary",),
         "bitfm.data.words": ("Words",),

@@ -1,23 +1,61 @@
-"""Numbers and times: one string has one meaning, as a target, as a time and in a column."""
+"""Columns of any type as text, as numbers and as times: one string has one meaning in all roles."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from bitfm.data.casting import as_words
-
+_TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
 _LATEST = 2**53  # seconds; beyond it a double no longer holds each
 _WRITTEN = r"^([-+]?)[$€£¥]?\s?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)?\s?[$€£¥%]?$"  # 1,299.50 or $4.99 or 12 %
 _CLOCK = r"([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,][0-9]+)?)?)?"
-_ZONE = r"(Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)"
+_ZONE = r"(?:Z|UTC|([+-])([0-9]{2})(?::?([0-9]{2}))?)"
 _DATE = rf"^([0-9]{{4}}-?(?:[0-9]{{2}}-?[0-9]{{2}}|W[0-9]{{2}}(?:-?[1-7])?))(?:[T ]{_CLOCK}\s?{_ZONE}?)?$"
 _PLAIN_VALUE = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _DATE_VALUE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
+
+
+def as_text(values: pl.Series) -> pl.Series:
+    """Return a column of any type as strings, so that the same value always reads the same.
+
+    Whole floats read as integers, since pandas turns integers into floats where some are missing, and a time at
+    midnight reads as its date. NaN is missing. Strings stay as they are.
+    """
+    dtype = values.dtype
+    if dtype == pl.String:
+        return values
+    if dtype.is_float() or dtype.is_decimal():
+        number = (values.cast(pl.Float64) if dtype.is_decimal() else values).fill_nan(None)
+        fits = (number == number.floor()) & (number.abs() < _TOO_LARGE)
+        return number.set(~fits, None).cast(pl.Int64).cast(pl.String).fill_null(number.cast(pl.String))
+    if dtype == pl.Datetime:
+        local = values.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+        return local.dt.strftime("%Y-%m-%d %H:%M:%S%.6f").str.strip_suffix(".000000").str.strip_suffix(" 00:00:00")
+    if dtype in (pl.Object, pl.Binary, pl.Duration) or dtype.is_nested():
+        return pl.Series(values.name, [_python_as_text(value) for value in values.to_list()], dtype=pl.String)
+    return values.cast(pl.String)
+
+
+def one_as_text(value: Any) -> str | None:
+    """Return a single value as `as_text` reads it in a column; None if it is missing."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool | int | float | np.number | np.bool_ | bytes):
+        return _python_as_text(value)
+    return as_text(pl.Series([value], strict=False))[0] if not isinstance(value, Iterable) else str(value)
+
+
+def as_words(values: pl.Series) -> pl.Series:
+    """Return a column as text without blanks around it; empty is missing."""
+    text = as_text(values).str.strip_chars()
+    return text.set(text == "", None)
 
 
 def parse_numbers(values: pl.Series) -> pl.Series:
@@ -31,25 +69,25 @@ def parse_numbers(values: pl.Series) -> pl.Series:
     >>> parse_numbers(pl.Series(["4.99", "$4.99", "1,299", "1_000", "2018-07-13", None])).to_list()
     [4.99, 4.99, 1299.0, None, None, None]
     """
-    if values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null):
-        return _finite(values.cast(pl.Float64))
-    if values.dtype.is_temporal() or values.dtype.is_nested():
-        return _none(values, pl.Float64)
+    if values.dtype.is_numeric() or values.dtype == pl.Boolean:
+        return plain_numbers(values)
     text = as_words(values)
-    numbers = plain_numbers(text)
-    if numbers.null_count() == text.null_count():
-        return numbers
-    odd = text.filter(numbers.is_null() & text.is_not_null()).unique()
-    odd = odd.filter(odd.str.contains(_WRITTEN))
-    if odd.is_empty():
-        return numbers
-    written = odd.str.replace(_WRITTEN, "${1}${2}${3}").str.replace_all(",", "", literal=True)
-    return numbers.fill_null(_looked_up(text, odd, plain_numbers(written)))
+    return _filled(plain_numbers(text), text, _WRITTEN, _written_numbers)
 
 
-def plain_numbers(text: pl.Series) -> pl.Series:
-    """Return the finite numbers of strings that are nothing but a number, null where one is anything else."""
-    return _finite(text.cast(pl.Float64, strict=False))
+def quantities(values: pl.Series) -> pl.Series:
+    """Return what `parse_numbers` does, but also a duration in seconds and a date in seconds since 1970."""
+    if values.dtype == pl.Duration:
+        values = values.dt.total_microseconds() / 1e6
+    elif values.dtype in (pl.Date, pl.Datetime):
+        values = values.dt.epoch("us") / 1e6
+    return parse_numbers(values)
+
+
+def plain_numbers(values: pl.Series) -> pl.Series:
+    """Return finite numbers, also of strings that are nothing but a number; null where one is anything else."""
+    numbers = values.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite(), None)
 
 
 def parse_times(values: pl.Series) -> pl.Series:
@@ -66,18 +104,10 @@ def parse_times(values: pl.Series) -> pl.Series:
     if values.dtype in (pl.Date, pl.Datetime):
         return values.dt.epoch("s").cast(pl.Int64)
     if values.dtype.is_numeric():
-        return _whole_seconds(_finite(values.cast(pl.Float64)))
-    if values.dtype in (pl.Boolean, pl.Null) or values.dtype.is_temporal() or values.dtype.is_nested():
-        return _none(values, pl.Int64)
+        return _whole_seconds(plain_numbers(values))
     text = as_words(values)
-    numbers = plain_numbers(text)
-    times = _whole_seconds(numbers)
-    if times.null_count() == text.null_count():
-        return times
-    if numbers.null_count() == len(numbers):
-        return _dates(text)
-    odd = text.filter(numbers.is_null() & text.is_not_null()).unique()
-    return times.fill_null(_looked_up(text, odd, _dates(odd)))
+    times = _whole_seconds(plain_numbers(text))
+    return _dates(text) if times.null_count() == len(times) else _filled(times, text, _DATE, _dates)
 
 
 def is_date(text: pl.Series) -> pl.Series:
@@ -93,29 +123,32 @@ def parse_number(value: Any) -> float | None:
         except OverflowError:
             return None
         return number if math.isfinite(number) else None
-    parsed: float | None = parse_numbers(_series(value))[0]
+    parsed: float | None = parse_numbers(pl.Series([value], strict=False))[0]
     return parsed
 
 
 def parse_time(value: Any) -> int | None:
     """Return what `parse_times` makes of a value, without the cost of a series for the usual forms."""
     if isinstance(value, str) and _DATE_VALUE.fullmatch(value):
-        try:
+        with suppress(ValueError):
             return int(datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp())
-        except ValueError:
-            pass
     elif (isinstance(value, int | float) and not isinstance(value, bool)) or (
         isinstance(value, str) and _PLAIN_VALUE.fullmatch(value)
     ):
         number = parse_number(value)
         return math.floor(number) if number is not None and abs(number) <= _LATEST else None
-    parsed: int | None = parse_times(_series(value))[0]
+    parsed: int | None = parse_times(pl.Series([value], strict=False))[0]
     return parsed
 
 
 def number_text(number: float) -> str:
     """Return a number as people write it: no fraction where there is none, else up to six digits."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
+
+
+def _written_numbers(text: pl.Series) -> pl.Series:
+    """Return the numbers of strings that were written for people."""
+    return plain_numbers(text.str.replace(_WRITTEN, "${1}${2}${3}").str.replace_all(",", "", literal=True))
 
 
 def _dates(text: pl.Series) -> pl.Series:
@@ -128,37 +161,40 @@ def _dates(text: pl.Series) -> pl.Series:
         day = day.fill_null(digits.str.to_date("%Y%m%d", strict=False))
         day = day.fill_null(week.str.to_date("%GW%V%u", strict=False))
     seconds = day.dt.epoch("s").cast(pl.Int64)
-    hour, minute, second = (groups.field(group).cast(pl.Int64).fill_null(0) for group in "234")
-    seconds = seconds.set((hour > 23) | (minute > 59) | (second > 60), None)
-    seconds = seconds + (hour * 60 + minute) * 60 + second
-    zone = groups.field("5")
-    if zone.str.contains("[0-9]").any():
-        away = zone.str.replace(":", "", literal=True).str.extract_groups(r"^([+-])([0-9]{2})([0-9]{2})?$").struct
-        hours, minutes = (away.field(group).cast(pl.Int64).fill_null(0) for group in "23")
-        east = (hours * 60 + minutes) * 60
-        seconds = seconds.set((hours > 23) | (minutes > 59), None)
-        seconds = seconds - east.zip_with((away.field("1") == "+").fill_null(True), -east)
-    return seconds.alias(text.name)
+    hour, minute, second, hours, minutes = (groups.field(group).cast(pl.Int64).fill_null(0) for group in "23467")
+    seconds = seconds.set((hour > 23) | (minute > 59) | (second > 60) | (hours > 23) | (minutes > 59), None)
+    east = (hours * 60 + minutes) * 60
+    east = east.zip_with((groups.field("5") == "+").fill_null(True), -east)
+    return (seconds + (hour * 60 + minute) * 60 + second - east).alias(text.name)
 
 
 def _whole_seconds(numbers: pl.Series) -> pl.Series:
     return numbers.set(numbers.abs() > _LATEST, None).floor().cast(pl.Int64)
 
 
-def _finite(numbers: pl.Series) -> pl.Series:
-    odd = ~numbers.is_finite()
-    return numbers.set(odd, None) if odd.any() else numbers
+def _filled(parsed: pl.Series, text: pl.Series, pattern: str, parse: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Return what was parsed, and in its gaps what `parse` makes of the distinct strings that fit a pattern."""
+    if parsed.null_count() == text.null_count():
+        return parsed
+    odd = text.filter(parsed.is_null() & text.is_not_null()).unique()
+    odd = odd.filter(odd.str.contains(pattern))
+    if odd.is_empty():
+        return parsed
+    table = pl.DataFrame({"text": odd, "parsed": parse(odd)})
+    texts = pl.DataFrame({"text": text})
+    return parsed.fill_null(texts.join(table, on="text", how="left", maintain_order="left")["parsed"])
 
 
-def _looked_up(text: pl.Series, known: pl.Series, parsed: pl.Series) -> pl.Series:
-    """Return for each string what its distinct one was parsed as."""
-    table = pl.DataFrame({"text": known, "parsed": parsed})
-    return pl.DataFrame({"text": text}).join(table, on="text", how="left", maintain_order="left")["parsed"]
-
-
-def _none(values: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
-    return pl.Series(values.name, [None], dtype=dtype).new_from_index(0, len(values))
-
-
-def _series(value: Any) -> pl.Series:
-    return pl.Series([value], dtype=pl.String if isinstance(value, str) else None, strict=False)
+def _python_as_text(value: Any) -> str | None:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which need not be installed
+        return None
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, float | np.floating):
+        if math.isnan(value):
+            return None
+        if float(value).is_integer() and abs(float(value)) < _TOO_LARGE:
+            return str(int(value))
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    return str(value).encode(errors="replace").decode()  # a lone surrogate cannot go into a series

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,9 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.errors import ModelFileError
-from bitfm.persist import Tensor, check_tensors
-
-__all__ = ["Vocabulary"]
+from bitfm.persist import Tensor, Tensors, check_tensors
 
 _TENSORS = {"bytes": Tensor("uint8", "bytes"), "offsets": Tensor("int64", "offsets"), "sorted": Tensor("int64")}
 _FEW = 16  # so many lookups take less time than to set up a join
@@ -70,10 +68,8 @@ class PackedStrings:
         """Return these strings and then the others."""
         if not len(others):
             return self
-        return PackedStrings(
-            np.concatenate([self.data, others.data]),
-            np.concatenate([self.offsets, others.offsets[1:] + self.offsets[-1]]),
-        )
+        offsets = np.concatenate([self.offsets, others.offsets[1:] + self.offsets[-1]])
+        return PackedStrings(np.concatenate([self.data, others.data]), offsets)
 
     def series(self) -> pl.Series:
         """Return the strings as a Polars series."""
@@ -130,9 +126,6 @@ class Vocabulary:
         n = len(self._ordered)
         return self._ordered.text(index) if index < n else self._added.text(index - n)
 
-    def __contains__(self, text: str) -> bool:
-        return self.find(text) >= 0
-
     def find(self, text: str) -> int:
         """Return the index of a string, or -1 if it is not there."""
         try:
@@ -147,7 +140,12 @@ class Vocabulary:
         if len(strings) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
             indices = (-1 if text is None else self.find(text) for text in strings)
             return np.fromiter(indices, np.int32, len(strings))
-        return self._joined(strings)
+        entries = pl.DataFrame({"text": self._series, "index": np.arange(len(self), dtype=np.int32)})
+        texts = pl.DataFrame({"text": strings})
+        joined = texts.join(entries, on="text", how="left", maintain_order="left")
+        if len(joined) != len(texts):  # a damaged file may hold a string twice
+            joined = texts.join(entries.unique("text", keep="first"), on="text", how="left", maintain_order="left")
+        return joined["index"].fill_null(-1).to_numpy().astype(np.int32, copy=False)
 
     def texts(self, indices: Sequence[int]) -> list[str | None]:
         """Return the strings of a few indices, None for a negative one; an index must not be too large."""
@@ -179,16 +177,12 @@ class Vocabulary:
         return Vocabulary(self._ordered, self._added.followed_by(PackedStrings.of(unknown)))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a model file keeps.
-
-        ``bytes`` and ``offsets`` are a list of strings as the model file has it; ``sorted`` is how many of the first
-        strings are sorted.
-        """
+        """Return the arrays that a model file keeps; ``sorted`` is how many of the first strings are sorted."""
         packed = self._ordered.followed_by(self._added)
         return {"bytes": packed.data, "offsets": packed.offsets, "sorted": np.array(len(self._ordered), np.int64)}
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, NDArray[Any]]) -> Vocabulary:
+    def from_tensors(cls, tensors: Tensors) -> Vocabulary:
         """Take the arrays of `tensors` as a vocabulary, without a copy; anything else is a `ModelFileError`."""
         check_tensors(tensors, _TENSORS, prefix="vocabulary.")
         data, offsets, ordered = (tensors[name] for name in _TENSORS)
@@ -207,14 +201,6 @@ class Vocabulary:
     @cached_property
     def _added_indices(self) -> dict[str, int]:
         return {text: index for index, text in enumerate(self._added.strings(), len(self._ordered))}
-
-    def _joined(self, strings: pl.Series) -> NDArray[np.int32]:
-        entries = pl.DataFrame({"text": self._series, "index": np.arange(len(self), dtype=np.int32)})
-        texts = pl.DataFrame({"text": strings})
-        joined = texts.join(entries, on="text", how="left", maintain_order="left")
-        if len(joined) != len(texts):  # a damaged file may hold a string twice
-            joined = texts.join(entries.unique("text", keep="first"), on="text", how="left", maintain_order="left")
-        return joined["index"].fill_null(-1).to_numpy().astype(np.int32, copy=False)
 
 
 def _strings(values: pl.Series) -> pl.Series:

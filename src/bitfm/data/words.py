@@ -12,10 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm.data.tfidf import WordWeights
+from bitfm.data.columns.text import tfidf_table
 from bitfm.validation import check_integer
-
-__all__ = ["Words"]
 
 
 class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -37,8 +35,8 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     words_ : ndarray of str
         The words kept, sorted: one per column.
-    weights_ : WordWeights
-        The words with their weights, which needs no scikit-learn.
+    idf_ : ndarray of float
+        The weight of each word: the fewer texts have it, the larger.
 
     Examples
     --------
@@ -62,7 +60,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         weight = np.asarray(every.fit_transform(_strings(texts)).sum(axis=0)).ravel()
         kept = np.sort(np.argsort(-weight, kind="stable")[:n])  # stable: of equal words, the first by the alphabet
         self.words_: npt.NDArray[Any] = every.get_feature_names_out()[kept]
-        self.weights_ = WordWeights(self.words_.tolist(), every.idf_[kept])
+        self.idf_: npt.NDArray[np.float64] = every.idf_[kept]
         return self
 
     def fit_transform(self, texts: Iterable[str | None], y: Any = None) -> sp.csr_matrix:
@@ -73,13 +71,8 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, texts: Iterable[str | None]) -> sp.csr_matrix:
         """Return one row of unit length per text, float32; empty where it has none of the words."""
         check_is_fitted(self)
-        return self.weights_.transform(_strings(texts)).to_csr()
-
-    @property
-    def idf_(self) -> npt.NDArray[np.float64]:
-        """The weight of each word: the fewer texts have it, the larger."""
-        check_is_fitted(self)
-        return self.weights_.idf
+        columns = {word: column for column, word in enumerate(self.words_)}
+        return tfidf_table(_strings(texts), columns, self.idf_).to_csr()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return the words, one per column; `input_features` is ignored."""

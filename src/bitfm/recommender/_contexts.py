@@ -13,7 +13,7 @@ from bitfm.recommender._state import field_name
 if TYPE_CHECKING:
     import polars as pl
 
-    from bitfm.data.columns import FittedColumn
+    from bitfm.data import FittedColumn
 
 __all__ = ["context_block"]
 

@@ -26,7 +26,7 @@ from bitfm.retrieval import Index
 if TYPE_CHECKING:
     import polars as pl
 
-    from bitfm.data.columns import FittedColumn
+    from bitfm.data import FittedColumn
 
 __all__ = ["Fitting"]
 

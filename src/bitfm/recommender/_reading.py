@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bitfm.data.columns import FittedColumn, Ignored, Kind, as_text, infer_kind, kind_of
+from bitfm.data import FittedColumn, Ignored, Kind, infer_kind, kind_of
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import as_text
 from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ValueInTableError

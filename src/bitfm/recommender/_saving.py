@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from bitfm import persist
-from bitfm.data.columns import FittedColumn, restore_column
+from bitfm.data.columns.kinds import FittedColumn, restore_column
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.interactions import HeldOut
 from bitfm.data.tables import FrameKind

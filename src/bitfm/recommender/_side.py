@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data.columns import as_text, one_as_text
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import as_text, one_as_text
 from bitfm.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from bitfm.data.columns import FittedColumn
+    from bitfm.data import FittedColumn
 
 __all__ = ["Side", "Titles", "one_hot_ids", "one_value"]
 

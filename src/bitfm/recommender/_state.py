@@ -22,7 +22,7 @@ from bitfm.retrieval import Index
 from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
-    from bitfm.data.columns import FittedColumn
+    from bitfm.data import FittedColumn
     from bitfm.data.tables import FrameKind
 
 __all__ = ["CONTEXT", "SEEN_FIELDS", "FittedTables", "State", "field_name", "moments_of"]

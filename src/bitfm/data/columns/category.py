@@ -4,28 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_facts
-from bitfm.data.columns._lists import exploded, find_separator
-from bitfm.data.columns.infer import Inferred, ObservedColumn
-from bitfm.data.columns.registry import register_kind
+from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import as_text, as_words
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
+from bitfm.persist import Tensors
 from bitfm.validation import check_integer
 
+if TYPE_CHECKING:
+    from bitfm.data.columns.infer import ObservedColumn
+
 _KEEP_ALL = 10_000  # distinct values; of more than these, those that occur once are left out
+_SEPARATORS = "|;,"
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
+_GOOD_SHARE = 0.05  # of the values must have the separator
+_REPEATED = 0.75  # of the values in lists must occur in several rows
+_MOST_WORDS = 3.0  # of a listed value, on average: more is prose
+
+
+class _Categories(Kind):
+    """What one category per row and several have in common."""
+
+    max_categories: int
+
+    def __post_init__(self) -> None:
+        check_integer(f"{type(self).__name__}: max_categories", self.max_categories, 1)
+
+    def choose(self, name: str, values: pl.Series) -> FittedColumn:
+        """Choose among the non-null strings of a series."""
+        counts = pl.DataFrame({"value": values.drop_nulls()}).group_by("value").len()
+        distinct = len(counts)
+        if distinct > _KEEP_ALL:
+            counts = counts.filter(pl.col("len") > 1)
+        several = len(counts)
+        if several > self.max_categories:
+            counts = counts.sort("len", "value", descending=[True, False]).head(self.max_categories)
+        return _FittedCategory(name, self, Vocabulary.of(counts["value"]), distinct - several, several - len(counts))
+
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
+        """Return the fitted column of what it saved."""
+        check_facts(state, once=int, rare=int)
+        if min(state.values()) < 0:
+            raise ModelFileError(f"has left out {state['once']} and {state['rare']} categories")
+        return _FittedCategory(name, self, Vocabulary.from_tensors(tensors), **state)
 
 
 @register_kind
 @dataclass(frozen=True)
-class Category(Kind):
+class Category(_Categories):
     """One of several values per row, such as a country or a weekday: one feature per value.
 
     Up to 10,000 distinct values are all kept. Of more than these, a value that occurs once is left out, since it tells
@@ -50,9 +83,6 @@ class Category(Kind):
     priority: ClassVar[int] = 50
     max_categories: int = 1_000_000
 
-    def __post_init__(self) -> None:
-        check_integer("Category: max_categories", self.max_categories, 1)
-
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
         """Take booleans, categories, few integers, and whatever repeats."""
@@ -68,16 +98,12 @@ class Category(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the categories."""
-        return _FittedCategory.of(name, self, as_words(values))
-
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
-        """Return the fitted column of what it saved."""
-        return _FittedCategory.restored(name, self, state, tensors)
+        return self.choose(name, as_words(values))
 
 
 @register_kind
 @dataclass(frozen=True)
-class MultiCategory(Kind):
+class MultiCategory(_Categories):
     """Several values per row, such as genres or tags: one feature per value, of those that `Category` would keep.
 
     A row with n of them has 1/√n in each, so that a long list weighs no more than a short one.
@@ -107,7 +133,7 @@ class MultiCategory(Kind):
     def __post_init__(self) -> None:
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
             raise ValueError(f"MultiCategory: separator must be a string such as '|' or None, got {self.separator!r}.")
-        check_integer("MultiCategory: max_categories", self.max_categories, 1)
+        super().__post_init__()
 
     @classmethod
     def infer(cls, column: ObservedColumn) -> Inferred | None:
@@ -120,74 +146,110 @@ class MultiCategory(Kind):
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the categories, and the separator if it was not declared."""
         separator = self.separator or find_separator(values)
-        _, tokens = exploded(values, separator)
-        return _FittedMultiCategory.of(name, replace(self, separator=separator), as_words(tokens))
-
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
-        """Return the fitted column of what it saved."""
-        return _FittedMultiCategory.restored(name, self, state, tensors)
+        _, listed = exploded(values, separator)
+        return replace(self, separator=separator).choose(name, as_words(listed))
 
 
+@dataclass(eq=False)
 class _FittedCategory(FittedColumn):
-    """A value of 1 in the category's feature."""
+    """1 in the feature of a row's category, or 1/√n in those of its n known categories."""
 
-    kind: Category | MultiCategory
-
-    def __init__(self, name: str, kind: Kind, known: Vocabulary, once: int, rare: int) -> None:
-        super().__init__(name, kind)
-        self._known, self._once, self._rare = known, once, rare  # `once` occur once, `rare` are too many: left out
-
-    @classmethod
-    def of(cls, name: str, kind: Category | MultiCategory, values: pl.Series) -> Self:
-        """Choose among the non-null strings of a series."""
-        counts = pl.DataFrame({"value": values.drop_nulls()}).group_by("value").len()
-        distinct = len(counts)
-        if distinct > _KEEP_ALL:
-            counts = counts.filter(pl.col("len") > 1)
-        several = len(counts)
-        if several > kind.max_categories:
-            counts = counts.sort("len", "value", descending=[True, False]).head(kind.max_categories)
-        return cls(name, kind, Vocabulary.of(counts["value"]), distinct - several, several - len(counts))
-
-    @classmethod
-    def restored(cls, name: str, kind: Kind, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Self:
-        check_facts(state, once=int, rare=int)
-        if min(state.values()) < 0:
-            raise ModelFileError(f"has left out {state['once']} and {state['rare']} categories")
-        return cls(name, kind, Vocabulary.from_tensors(tensors), **state)
+    known: Vocabulary
+    once: int  # so many categories that occur once are left out
+    rare: int  # so many others that are rare
 
     @property
     def width(self) -> int:
-        return len(self._known)
+        return len(self.known)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return FeatureTable.one_hot(self._known.indices(as_words(values)), self.width)
-
-    def label(self, feature: int) -> str:
-        return self._known[feature]
-
-    def facts(self) -> str:
-        once = f", the {self._once:,} that occur once left out" if self._once else ""
-        rare = f", the {self._rare:,} rarest left out" if self._rare else ""
-        return f"{self.width:,} {'category' if self.width == 1 else 'categories'}{once}{rare}"
-
-    def state(self) -> dict[str, Any]:
-        return super().state() | {"once": self._once, "rare": self._rare}
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        return self._known.tensors()
-
-
-class _FittedMultiCategory(_FittedCategory):
-    """1/√n in the features of a row's n known categories."""
-
-    kind: MultiCategory
-
-    def transform(self, values: pl.Series) -> FeatureTable:
-        rows, tokens = exploded(values, self.kind.separator)
-        indices = self._known.indices(as_words(tokens))
+        if not isinstance(self.kind, MultiCategory):
+            return FeatureTable.one_hot(self.known.indices(as_words(values)), self.width)
+        rows, listed = exploded(values, self.kind.separator)
+        indices = self.known.indices(as_words(listed))
         known = np.flatnonzero(indices >= 0)
         return FeatureTable.unit_rows(rows[known], indices[known], (len(values), self.width))
 
+    def label(self, feature: int) -> str:
+        return self.known[feature]
+
     def facts(self) -> str:
-        return super().facts() + ("" if self.kind.separator is None else f", split at {self.kind.separator!r}")
+        facts = f"{self.width:,} {'category' if self.width == 1 else 'categories'}"
+        facts += f", the {self.once:,} that occur once left out" if self.once else ""
+        facts += f", the {self.rare:,} rarest left out" if self.rare else ""
+        separator = getattr(self.kind, "separator", None)
+        return facts if separator is None else f"{facts}, split at {separator!r}"
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {"once": self.once, "rare": self.rare}
+
+    def tensors(self) -> Tensors:
+        return self.known.tensors()
+
+
+def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64], pl.Series]:
+    """Return the row of each listed value, and these values; a value that is no list counts as a list of one."""
+    if values.dtype == pl.Object:
+        values = _python_lists(values, separator)
+    if values.dtype == pl.Array:
+        values = values.arr.to_list()
+    if values.dtype != pl.List:
+        text = as_text(values)
+        if separator is None:
+            return np.arange(len(text)), text
+        values = _unwrapped(text).str.split(separator)
+    lengths = values.list.len().fill_null(0).to_numpy()
+    tokens = values.filter(lengths > 0).explode()
+    return np.repeat(np.arange(len(values)), lengths), tokens
+
+
+def sample_of(values: pl.Series) -> pl.Series:
+    """Return some twenty thousand of the values, evenly spread, which tell what the others look like."""
+    return values.gather_every(max(1, len(values) // 20_000))
+
+
+def has_lists(values: pl.Series) -> bool:
+    """Tell whether a column holds lists."""
+    if values.dtype == pl.Object:
+        return any(isinstance(value, _LISTS) for value in values.to_list())
+    return values.dtype in (pl.List, pl.Array)
+
+
+def find_separator(values: pl.Series) -> str | None:
+    """Return what separates the values of a string column that holds lists, or None if it holds none."""
+    if values.dtype != pl.String:
+        return None
+    text = _unwrapped(as_words(sample_of(values)).drop_nulls())
+    return next((separator for separator in _SEPARATORS if _separates(separator, text)), None)
+
+
+def _unwrapped(text: pl.Series) -> pl.Series:
+    """Return lists that were written with brackets and quotes, such as ``['old', 'red']``, without them."""
+    inner = text.str.extract(r"^\s*\[(.*)\]\s*$", 1)
+    return inner.str.replace_all(r"[\"']", "").zip_with(inner.is_not_null(), text)
+
+
+def _separates(separator: str, text: pl.Series) -> bool:
+    """Tell lists from prose and from numbers such as 1,000,000: their values are short and repeat across rows."""
+    digits_aside = text.str.replace_all(r"\d,\d{3}\b", "0") if separator == "," else text
+    lists = text.filter(digits_aside.str.contains(separator, literal=True))
+    if len(lists) < _GOOD_SHARE * len(text) or len(lists) < 2:
+        return False
+    listed = pl.DataFrame({"token": lists.str.split(separator)}).with_row_index("row").explode("token")
+    listed = listed.with_columns(pl.col("token").str.strip_chars()).filter(pl.col("token") != "")
+    if listed.is_empty() or listed["token"].str.count_matches(r"\S+").mean() > _MOST_WORDS:  # type: ignore[operator]
+        return False
+    rows = listed.unique().group_by("token").len()
+    times = rows["len"].to_numpy()
+    # Fixed phrases with a comma, "Health, Beauty", have more parts than there are phrases.
+    return bool(times[times > 1].sum() >= _REPEATED * times.sum()) and len(rows) <= lists.n_unique()
+
+
+def _python_lists(values: pl.Series, separator: str | None) -> pl.Series:
+    def listed(value: Any) -> list[Any]:
+        if isinstance(value, _LISTS):
+            return list(value.ravel().tolist() if isinstance(value, np.ndarray) else value)
+        return value.split(separator) if separator and isinstance(value, str) else [value]
+
+    lists = [as_text(pl.Series(listed(value), dtype=pl.Object)).to_list() for value in values.to_list()]
+    return pl.Series(values.name, lists, dtype=pl.List(pl.String))

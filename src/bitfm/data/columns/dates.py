@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, check_facts
-from bitfm.data.columns.infer import Inferred, ObservedColumn
+from bitfm.data.columns.infer import ObservedColumn
+from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.columns.number import Bins
-from bitfm.data.columns.registry import register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import parse_times
 from bitfm.errors import ModelFileError
+from bitfm.persist import Tensors
 
 _SIZES = {"year": None, "month": 12, "weekday": 7, "hour": 24}  # as many years as there are
 _SINGLE_YEARS = 32  # of more different years, ranges of years
@@ -83,10 +83,8 @@ class DateParts(Kind):
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the parts, and take the years."""
         times = _moments(values).drop_nulls()
-        if self.parts is None:
-            parts = tuple(part for part in _SIZES if len(np.unique(_codes(times, part))) > 1)
-        else:
-            parts = tuple(part for part in _SIZES if part in self.parts)
+        wanted = self.parts or [part for part in _SIZES if len(np.unique(_codes(times, part))) > 1]
+        parts = tuple(part for part in _SIZES if part in wanted)
         years = _codes(times, "year") if "year" in parts else np.zeros(0)
         return _FittedDates(name, self, parts, Bins.of(years, _YEAR_BINS, _SINGLE_YEARS))
 
@@ -94,7 +92,7 @@ class DateParts(Kind):
         """Tell whether any value is a time."""
         return _moments(values).count() > 0
 
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
         check_facts(state, parts=list)
         parts, years = state["parts"], Bins.restored(tensors)
@@ -105,26 +103,27 @@ class DateParts(Kind):
         return _FittedDates(name, self, tuple(parts), years)
 
 
+@dataclass(eq=False)
 class _FittedDates(FittedColumn):
     """A value of 1 in the feature of each part."""
 
-    def __init__(self, name: str, kind: DateParts, parts: tuple[str, ...], years: Bins) -> None:
-        super().__init__(name, kind)
-        self._parts, self._years = parts, years
-        sizes = [_SIZES[part] or len(years) for part in parts]
-        self._starts = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
+    parts: tuple[str, ...]
+    years: Bins
+
+    def __post_init__(self) -> None:
+        self._starts = np.cumsum([0, *(_SIZES[part] or len(self.years) for part in self.parts)]).tolist()
 
     @property
     def width(self) -> int:
-        return self._starts[-1]
+        return int(self._starts[-1])
 
     def transform(self, values: pl.Series) -> FeatureTable:
         times = _moments(values)
-        columns = np.full((len(times), len(self._parts)), -1, np.int32)
+        columns = np.full((len(times), len(self.parts)), -1, np.int32)
         present = times.is_not_null().to_numpy()
-        for i, part in enumerate(self._parts):
+        for i, part in enumerate(self.parts):
             codes = _codes(times.drop_nulls(), part)
-            columns[present, i] = self._years.find(codes) if part == "year" else codes
+            columns[present, i] = self.years.find(codes) if part == "year" else codes
         known = columns >= 0
         indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         indices = (columns + np.array(self._starts[:-1], np.int32))[known]
@@ -132,20 +131,20 @@ class _FittedDates(FittedColumn):
 
     def label(self, feature: int) -> str:
         place = int(np.searchsorted(self._starts, feature, side="right")) - 1
-        part, code = self._parts[place], feature - self._starts[place]
+        part, code = self.parts[place], feature - self._starts[place]
         if part == "year":
-            return f"year {self._years.label(code)}"
+            return f"year {self.years.label(code)}"
         names = {"month": calendar.month_name[1:], "weekday": list(calendar.day_name)}.get(part)
         return f"{part} {names[code] if names else code}"
 
     def facts(self) -> str:
-        return ", ".join(self._parts) if self.width else "no two different dates"
+        return ", ".join(self.parts) if self.width else "no two different dates"
 
     def state(self) -> dict[str, Any]:
-        return super().state() | {"parts": list(self._parts)}
+        return super().state() | {"parts": list(self.parts)}
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        return self._years.tensors()
+    def tensors(self) -> Tensors:
+        return vars(self.years)
 
 
 def _moments(values: pl.Series) -> pl.Series:

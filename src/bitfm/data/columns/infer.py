@@ -12,13 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_facts
-from bitfm.data.columns._lists import exploded, has_lists, sample_of
-from bitfm.data.columns.registry import all_kinds, register_kind
+from bitfm.data.columns.category import exploded, has_lists, sample_of
+from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, all_kinds, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import is_date, parse_numbers
-from bitfm.persist import check_tensors
+from bitfm.data.parsing import as_words, is_date, quantities
+from bitfm.persist import Tensors, check_tensors
 
 _NEARLY_ALL = 0.95
 FEW = 32  # different integers that are categories, rather than quantities
@@ -28,20 +26,6 @@ _CODE = re.compile(
     r"(?i)(^|[\W_])(id|code|zip|zip_?code|post_?code|postal_?code|city|country|region|state|category|genre|brand|store)$"
 )
 _MISSING = ("unknown", "missing", "n/a", "na", "nan", "none", "null", "not available", "-", "--", "?")
-
-
-@dataclass(frozen=True)
-class Inferred:
-    """A kind of column, and the reason in a few words for people to read.
-
-    Examples
-    --------
-    >>> infer_kind("stars", pl.Series([3, 5, None, 3]))
-    Inferred(kind=Category(max_categories=1000000), reason='2 distinct whole numbers')
-    """
-
-    kind: Kind
-    reason: str
 
 
 class ObservedColumn:
@@ -91,13 +75,11 @@ class ObservedColumn:
     def numbers(self) -> NDArray[np.float64] | None:
         """The finite numbers of the sample, or None where values are none, or fewer than nearly all of the strings."""
         if self.is_text:
-            numbers = parse_numbers(self.informative)
-            if self.has_dates or not len(self.informative) or numbers.count() < _NEARLY_ALL * len(self.informative):
+            numbers = quantities(self.informative)
+            if self.has_dates or not len(numbers) or numbers.count() < _NEARLY_ALL * len(numbers):
                 return None
-        elif self.values.dtype == pl.Duration:
-            numbers = self.sample.dt.total_microseconds() / 1e6
-        elif self.values.dtype.is_numeric():
-            numbers = parse_numbers(self.sample)
+        elif self.values.dtype == pl.Duration or self.values.dtype.is_numeric():
+            numbers = quantities(self.sample)
         else:
             return None
         return numbers.drop_nulls().to_numpy()
@@ -167,7 +149,7 @@ class Ignored(Kind):
         """Learn nothing."""
         return _FittedIgnored(name, self)
 
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
         check_facts(state)
         check_tensors(tensors, {})

@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.columns._column import FittedColumn, Kind, check_facts
-from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
-from bitfm.data.columns.registry import register_kind
+from bitfm.data.columns.infer import FEW, ObservedColumn
+from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import number_text, parse_numbers
+from bitfm.data.parsing import number_text, quantities
 from bitfm.errors import ModelFileError
-from bitfm.persist import Tensor, check_tensors
+from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.validation import check_choice, check_integer
 
 _FARTHEST = 4.0  # spreads from the mean; beyond, a number counts as this far
@@ -55,13 +54,9 @@ class Bins:
         low, high = (number_text(float(ends[index])) for ends in (self.lows, self.highs))
         return low if low == high else f"{low} to {high}"
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a model file keeps."""
-        return {"lows": self.lows, "highs": self.highs}
-
     @classmethod
-    def restored(cls, tensors: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the bins of `tensors`."""
+    def restored(cls, tensors: Tensors) -> Self:
+        """Return the bins whose `vars` a model file kept."""
         check_tensors(tensors, _BINS)
         bins = cls(**tensors)
         if (bins.lows > bins.highs).any() or (bins.highs[:-1] >= bins.lows[1:]).any():
@@ -122,17 +117,20 @@ class Number(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the bins, or take the mean and the spread."""
-        numbers = quantities(values)
-        numbers = numbers[~np.isnan(numbers)]
+        numbers = quantities(values).drop_nulls().to_numpy()
         if self.scale == "bins":
             return _FittedBins(name, self, Bins.of(numbers, self.bins, self.bins))
-        return _FittedStandard(name, self, *_mean_and_spread(numbers))
+        if not len(numbers):
+            return _FittedStandard(name, self, 0.0, 0.0)
+        largest = np.abs(numbers).max() or 1.0
+        scaled = numbers / largest  # squares of the largest numbers would overflow
+        return _FittedStandard(name, self, float(scaled.mean() * largest), float(scaled.std() * largest))
 
     def readable(self, values: pl.Series) -> bool:
         """Tell whether any value is a number."""
-        return bool(np.isfinite(quantities(values)).any())
+        return quantities(values).count() > 0
 
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
         check_facts(state)
         if self.scale == "bins":
@@ -141,50 +139,49 @@ class Number(Kind):
         return _FittedStandard(name, self, float(tensors["mean"]), float(tensors["spread"]))
 
 
+@dataclass(eq=False)
 class _FittedBins(FittedColumn):
     """A value of 1 in the bin's feature."""
 
-    def __init__(self, name: str, kind: Number, bins: Bins) -> None:
-        super().__init__(name, kind)
-        self._bins = bins
+    bins: Bins
 
     @property
     def width(self) -> int:
-        return len(self._bins)
+        return len(self.bins)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return FeatureTable.one_hot(self._bins.find(quantities(values)), self.width)
+        return FeatureTable.one_hot(self.bins.find(quantities(values).to_numpy()), self.width)
 
     def label(self, feature: int) -> str:
-        return self._bins.label(feature)
+        return self.bins.label(feature)
 
     def facts(self) -> str:
         if not self.width:
             return "no numbers"
-        if (self._bins.lows == self._bins.highs).all():
+        if (self.bins.lows == self.bins.highs).all():
             return f"{self.width} numbers" if self.width > 1 else "1 number"
         return f"{self.width} bins of equal counts"
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        return self._bins.tensors()
+    def tensors(self) -> Tensors:
+        return vars(self.bins)
 
 
+@dataclass(eq=False)
 class _FittedStandard(FittedColumn):
     """The distance from the mean in spreads; no feature where all numbers are the same."""
 
-    def __init__(self, name: str, kind: Number, mean: float, spread: float) -> None:
-        super().__init__(name, kind)
-        self._mean, self._spread = mean, spread
+    mean: float
+    spread: float
 
     @property
     def width(self) -> int:
-        return int(self._spread > 0)
+        return int(self.spread > 0)
 
     def transform(self, values: pl.Series) -> FeatureTable:
         if not self.width:
             return FeatureTable.empty(len(values), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
-            distance = np.clip((quantities(values) - self._mean) / self._spread, -_FARTHEST, _FARTHEST)
+            distance = np.clip((quantities(values).to_numpy() - self.mean) / self.spread, -_FARTHEST, _FARTHEST)
         column = np.where(np.isnan(distance), 0, distance).astype(np.float32)
         table = FeatureTable.one_hot(np.where(column == 0, -1, 0), 1)
         return replace(table, values=column[column != 0])
@@ -193,26 +190,8 @@ class _FittedStandard(FittedColumn):
         return "value"
 
     def facts(self) -> str:
-        facts = f"standardised: mean {self._mean:.3g}, spread {self._spread:.3g}"
+        facts = f"standardised: mean {self.mean:.3g}, spread {self.spread:.3g}"
         return facts if self.width else "no two different numbers"
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        return {"mean": np.array(self._mean, np.float64), "spread": np.array(self._spread, np.float64)}
-
-
-def quantities(values: pl.Series) -> NDArray[np.float64]:
-    """Return a column of any type as numbers, NaN where a value is none."""
-    if values.dtype == pl.Duration:
-        values = values.dt.total_microseconds() / 1e6
-    elif values.dtype in (pl.Date, pl.Datetime):
-        values = values.dt.epoch("us") / 1e6
-    return parse_numbers(values).fill_null(np.nan).to_numpy()
-
-
-def _mean_and_spread(numbers: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean and the standard deviation, 0 where there are no two different numbers."""
-    if not len(numbers) or numbers.min() == numbers.max():
-        return (float(numbers[0]) if len(numbers) else 0.0), 0.0
-    largest = np.abs(numbers).max()
-    scaled = numbers / largest  # squares of the largest numbers would overflow
-    return float(scaled.mean() * largest), float(scaled.std() * largest)
+    def tensors(self) -> Tensors:
+        return {"mean": np.array(self.mean, np.float64), "spread": np.array(self.spread, np.float64)}

@@ -1,30 +1,33 @@
-"""Prose: titles, descriptions, reviews."""
+"""Prose: titles, descriptions, reviews, by the TF-IDF weights of their words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.casting import as_words
-from bitfm.data.columns._column import FittedColumn, Kind, check_facts
-from bitfm.data.columns.infer import FEW, Inferred, ObservedColumn
-from bitfm.data.columns.registry import register_kind
+from bitfm.data.columns.infer import FEW, ObservedColumn
+from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.tfidf import WordWeights
+from bitfm.data.parsing import as_words
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
-from bitfm.persist import Tensor, check_tensors
+from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.validation import check_integer
 
 _PROSE = 8.0  # words per value
 _SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
 _WEIGHTS = {"idf": Tensor("float64", "words", low=np.finfo(np.float64).tiny)}
+_WORD = re.compile(r"\b\w\w+\b")
 
 
 @register_kind
@@ -74,11 +77,12 @@ class Text(Kind):
         texts = as_words(values).drop_nulls().to_list()
         words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
         try:
-            return _FittedText(name, self, words.fit(texts).weights_)
+            words.fit(texts)
         except ValueError:  # scikit-learn's way to say that no word is left
-            return _FittedText(name, self, WordWeights([], np.zeros(0)))
+            return _FittedText(name, self, [], np.zeros(0))
+        return _FittedText(name, self, words.words_.tolist(), words.idf_)
 
-    def restored(self, name: str, state: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> FittedColumn:
+    def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
         check_facts(state)
         weights = {key: tensor for key, tensor in tensors.items() if key in _WEIGHTS}
@@ -87,29 +91,55 @@ class Text(Kind):
         words = known.take(np.arange(len(known))).to_list()
         if len(set(words)) != len(words):
             raise ModelFileError(f"has {len(words)} weights for {len(set(words))} different words")
-        return _FittedText(name, self, WordWeights(words, weights["idf"]))
+        return _FittedText(name, self, words, weights["idf"])
 
 
+@dataclass(eq=False)
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    def __init__(self, name: str, kind: Text, weights: WordWeights) -> None:
-        super().__init__(name, kind)
-        self._weights = weights
+    words: list[str]
+    idf: NDArray[np.float64]
 
     @property
     def width(self) -> int:
-        return len(self._weights.words)
+        return len(self.words)
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {word: column for column, word in enumerate(self.words)}
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return self._weights.transform(as_words(values).to_list())
+        return tfidf_table(as_words(values).to_list(), self._columns, self.idf)
 
     def label(self, feature: int) -> str:
-        return self._weights.words[feature]
+        return self.words[feature]
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        words = pl.Series(self._weights.words, dtype=pl.String)
-        return Vocabulary.of(words).tensors() | {"idf": self._weights.idf}
+    def tensors(self) -> Tensors:
+        return Vocabulary.of(pl.Series(self.words, dtype=pl.String)).tensors() | {"idf": self.idf}
+
+
+def tfidf_table(texts: Iterable[str | None], columns: Mapping[str, int], idf: NDArray[np.float64]) -> FeatureTable:
+    """Return one row per text, float32: how often it has each known word × the word's weight, at unit length.
+
+    Words are runs of two or more letters, digits and underscores, in lower case. The rows are those of scikit-learn's
+    ``TfidfVectorizer`` with the same words and weights, to the last bit; a text that is None is an empty row.
+    """
+    indices, counts, indptr = array("l"), array("f"), array("l", [0])
+    for text in texts:
+        words = _WORD.findall(text.lower()) if text else ()
+        times = Counter(columns[word] for word in words if word in columns)
+        indices.extend(times)
+        counts.extend(times.values())
+        indptr.append(len(indices))
+    ends, column = np.array(indptr, np.int64), np.array(indices, np.int32)
+    rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    order = np.lexsort((column, rows))
+    column, values = column[order], np.array(counts, np.float32)[order]
+    values *= idf[column]
+    # Squares are rounded, and added one after the other in double precision.
+    values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=len(ends) - 1))[rows]
+    return FeatureTable.sparse(ends, column, values, len(idf))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.data.casting import as_text
-from bitfm.data.parsing import parse_numbers, parse_times
+from bitfm.data.parsing import as_text, parse_numbers, parse_times
 from bitfm.data.tables.checks import need_columns
 from bitfm.errors import MixedIdsError, ValueInTableError
 
