@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from bitfm.data.one_hot import one_hot
-from bitfm.evaluation import split_cold_items, split_per_user
+from bitfm.evaluation import split_cold, split_per_user
 
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.readers import Ratings
@@ -27,6 +27,6 @@ def small_ratings(seed=0, given_split=False):
 
 def small_split(seed=0, cold_items=None):
     data = small_ratings(seed)
-    train = split_cold_items(data.items, cold_items, seed) if cold_items else split_per_user(data.users, 0.5, seed)
+    train = split_cold(data.items, cold_items, seed) if cold_items else split_per_user(data.users, 0.5, seed)
     parts = [(data.users[mask], data.items[mask], data.ratings[mask]) for mask in (train, ~train)]
     return Split("small", N_USERS, N_ITEMS, *parts, data.user_fields, data.item_fields, protocol="as generated")

@@ -43,12 +43,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     ['milk']
     """
     contents = persist.read(path)
-    if "recommender" in contents.metadata:
-        from bitfm.recommender import open_recommender
-
-        with persist.naming(path):
-            return open_recommender(contents)
     with persist.naming(path):
+        if "recommender" in contents.metadata:
+            from bitfm.recommender import open_recommender
+
+            return open_recommender(contents)
         if any(name.startswith("tables.") for name in contents.tensors):
             raise ModelFileError("holds tables of a recommender, but lacks the entry 'recommender'")
         record, parameters = unpack_model(contents)
@@ -58,5 +57,4 @@ def load(path: str | os.PathLike[str]) -> Any:
                 f"holds a model of unknown kind {short(record.kind)}; install the package it comes from, such as "
                 "bitfm-research"
             )
-        index = unpack_index(parameters, contents)
-        return kind.from_record(record, parameters, index)
+        return kind.from_record(record, parameters, unpack_index(parameters, contents))

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from bitfm import FM, BiasModel
-from bitfm.cli._accuracy import remark_on
 from bitfm.cli._baselines import fit_als, fit_bias
+from bitfm.cli.fit import remark_on
 from bitfm.data import Block, Blocks
 from bitfm.datasets import make_bookshop
 from bitfm.evaluation import rmse, split_per_user

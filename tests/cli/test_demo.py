@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from unittest import mock
 
 import pytest
 
 import bitfm
-from bitfm.cli import demo
+from bitfm.cli import _demo
+from bitfm.datasets import make_bookshop
 from cli_process import call
 
 MODELS = ("bias only", "FM, ALS, rank 16", "FM, Gibbs, rank 16", "DiscreteFM, 64 bits", "DistilledFM")
@@ -20,7 +20,7 @@ TABLES = {"ratings.csv", "readers.csv", "books.csv"}
 def shown(tmp_path_factory):
     """The folder that the demo was run in, on a smaller shop, and what it printed."""
     folder = tmp_path_factory.mktemp("demo")
-    with mock.patch.multiple("bitfm.cli.demo", _READERS=500, _BOOKS=300, _RATINGS=15_000):
+    with mock.patch.object(_demo, "make_bookshop", lambda seed: make_bookshop(500, 300, 15_000, seed)):
         done = call("demo", "--out", "here", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout, done.stderr
@@ -69,9 +69,9 @@ def test_what_it_says_to_try_next_works(shown):
     assert kinds["blurb"] == "text"
 
 
-def test_without_matplotlib_it_says_how_to_get_the_picture(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_without_matplotlib_it_says_how_to_get_the_picture(tmp_path, monkeypatch):
     monkeypatch.setattr("bitfm.plotting.available", lambda: False)
-    assert demo._draw(None, None, [], Path("picture")) == []
-    assert "pip install 'bitfm[plots]'" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(_demo, "make_bookshop", lambda seed: make_bookshop(40, 150, 600, seed))
+    done = call("demo", cwd=tmp_path)
+    assert "pip install 'bitfm[plots]'" in done.stdout
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"bookshop.bitfm"} | TABLES

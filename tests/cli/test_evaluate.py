@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm.cli._models import known_share
+from bitfm.cli.evaluate import known_share
 from bitfm.evaluation import split_per_user
 from cli_process import call
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm.cli._models import need_writable
+from bitfm.cli.fit import need_writable
 from bitfm.data import Interactions
 from cli_process import call
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import sys
 
-from bitfm.cli._peak import peak_megabytes
-from bitfm.cli._progress import busy, fit_progress, stage_title
+from bitfm.cli.fit import peak_megabytes
+from bitfm.cli.screen import busy, fit_progress
 from bitfm.models import Iteration
 
 
@@ -54,8 +54,12 @@ def test_what_is_going_on_is_said_to_a_terminal_alone(monkeypatch):
         assert ("reading ratings.csv" in stream.getvalue()) == shown
 
 
-def test_an_unknown_stage_has_its_own_name():
-    assert stage_title("rotation") == "rotation"
+def test_an_unknown_stage_has_its_own_name(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with fit_progress() as callback:
+        callback(Iteration("rotation", 1, 3, 1.0, 1.0))
+    assert "rotation" in sys.stderr.getvalue()
 
 
 def test_the_peak_is_at_least_what_a_large_array_takes():

@@ -9,7 +9,7 @@ import tomllib
 import polars as pl
 import pytest
 
-from bitfm.cli._settings import ModelOptions
+from bitfm.cli.fit import ModelOptions
 from bitfm.evaluation import split_per_user
 from cli_process import call
 
@@ -107,9 +107,9 @@ def test_without_optuna_it_says_what_to_install(tmp_path, ratings, monkeypatch):
 
 
 def test_settings_become_a_model_and_options():
-    model = ModelOptions(32, "discrete", beta=3.0).to_fit(seed=4)
+    model = ModelOptions(32, "discrete", beta=3.0).recommender(4, {}).model
     assert (model.bits, model.beta, model.random_state) == (32, 3.0, 4)
-    model = ModelOptions(anchor_strength="inf", rank=8).to_fit(seed=4)
+    model = ModelOptions(anchor_strength="inf", rank=8).recommender(4, {}).model
     assert (model.anchor_strength, model.teacher.rank) == (float("inf"), 8)
-    assert ModelOptions(anchor_strength="10").to_fit(0).anchor_strength == 10.0
+    assert ModelOptions(anchor_strength="10").recommender(0, {}).model.anchor_strength == 10.0
     assert ModelOptions(rank=8).options() == {"bits": 64, "model": "distilled", "rank": 8}

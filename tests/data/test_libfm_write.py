@@ -99,8 +99,8 @@ def test_same_rows_give_the_same_gzip(tmp_path):
     [
         ([[1, 2]], [1, 2], "expected one target per row"),
         ([[1, 2]], [[1]], "expected one target per row"),
-        ([1, 2], [1], "expected 2, rows by features"),
-        ([[1, np.nan]], [1], "X holds NaN or infinity"),
+        ([1, 2], [1], "X: expected a matrix of rows × columns, got 1 dim"),
+        ([[1, np.nan]], [1], "X: values must be finite"),
         ([[1, 2]], [np.inf], "y holds NaN or infinity"),
         (sparse.csr_matrix((1, 2**31)), [1], "at most"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfm.evaluation import split_by_time, split_cold_items, split_cold_users, split_leave_one_out, split_per_user
+from bitfm.evaluation import split_by_time, split_cold, split_leave_one_out, split_per_user
 
 numbers = st.lists(st.integers(-3, 8), max_size=60)
 seeds = st.integers(0, 10**6)
@@ -40,9 +40,9 @@ def test_half_of_each_user_stays_the_half_it_was():
     assert "".join(split_per_user(users, 0.5, seed=3).astype(int).astype(str)) == "110011010111100010011"
 
 
-@given(st.sampled_from([split_cold_items, split_cold_users]), numbers, st.integers(1, 19), seeds)
-def test_a_share_is_cold_and_the_others_are_untouched(split, items, twentieths, seed):
-    train = split(items, twentieths / 20, seed)
+@given(numbers, st.integers(1, 19), seeds)
+def test_a_share_is_cold_and_the_others_are_untouched(items, twentieths, seed):
+    train = split_cold(items, twentieths / 20, seed)
     assert train.dtype == bool
     assert train.shape == (len(items),)
     cold = set(np.array(items)[~train])
@@ -52,13 +52,13 @@ def test_a_share_is_cold_and_the_others_are_untouched(split, items, twentieths, 
 
 
 def test_every_item_is_as_likely_to_be_cold_as_another():
-    cold = np.mean([~split_cold_items([3, 3, 3, 5, 6, 8, 9], 0.2, seed) for seed in range(2000)], axis=0)
+    cold = np.mean([~split_cold([3, 3, 3, 5, 6, 8, 9], 0.2, seed) for seed in range(2000)], axis=0)
     np.testing.assert_allclose(cold, 0.2, atol=0.05)
 
 
 def test_cold_items_stay_those_they_were():
     """Figures are published on this split, too."""
-    assert np.flatnonzero(~split_cold_items(np.arange(20), 0.2, seed=3)).tolist() == [4, 9, 10, 13]
+    assert np.flatnonzero(~split_cold(np.arange(20), 0.2, seed=3)).tolist() == [4, 9, 10, 13]
 
 
 @given(numbers, st.booleans(), seeds)
@@ -120,7 +120,7 @@ def test_every_user_needs_a_time():
         split_leave_one_out([0, 0], [1, 2, 3])
 
 
-SPLITS = [split_per_user, split_cold_items, split_cold_users, split_leave_one_out]
+SPLITS = [split_per_user, split_cold, split_leave_one_out]
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -134,13 +134,13 @@ def test_names_serve_as_well_as_numbers_and_seeds_matter(split):
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_what_cannot_be_split_is_refused(split):
-    side = "items" if split is split_cold_items else "users"
+    side = "ids" if split is split_cold else "users"
     assert len(split([])) == 0
     with pytest.raises(ValueError, match=rf"{split.__name__}: {side} must be one-dimensional, got shape \(1, 2\)"):
         split([[0, 1]])
 
 
-@pytest.mark.parametrize("split", [split_per_user, split_cold_items, split_cold_users, split_by_time])
+@pytest.mark.parametrize("split", [split_per_user, split_cold, split_by_time])
 @pytest.mark.parametrize("fraction", [0, 1, -0.5, float("nan")])
 def test_a_share_is_above_0_and_below_1(split, fraction):
     with pytest.raises(ValueError, match=f"{split.__name__}: fraction must be above 0 and below 1, got {fraction}"):

@@ -153,7 +153,7 @@ def test_opening_does_not_read_the_large_tables(rec, shop, path):
     other = path.with_name("other.bitfm")
     persist.write(other, tensors, contents.metadata)
     opened = bitfm.load(other)
-    with pytest.raises(ModelFileError, match="damaged"):
+    with pytest.raises(ModelFileError, match=r"other\.bitfm: a table is damaged: .*; get a fresh copy"):
         opened.recommend(shop.readers["reader"][0])
 
 
@@ -299,3 +299,11 @@ def test_a_frame_of_another_library_comes_back_as_such(shop, path):
     frame = pd.DataFrame({"user_id": [1, 2, 2], "item_id": [5, 5, 6], "rating": [1.0, 2.0, 3.0]})
     Recommender(bits=8, n_jobs=1).fit(frame).save(path)
     assert isinstance(bitfm.load(path).recommend(1), pd.DataFrame)
+
+
+def test_the_model_keeps_the_teachers_settings_until_it_is_saved(fitted_on_events, tmp_path):
+    teacher = fitted_on_events.model_.teacher
+    assert teacher.rank == 64  # the one for events
+    assert not hasattr(teacher, "weights_")
+    fitted_on_events.save(tmp_path / "events.bitfm")
+    assert bitfm.load(tmp_path / "events.bitfm").model_.teacher is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 import bitfm
+from bitfm.recommender import StoredUsers
 
 
 def assert_alike(rec, users):
@@ -12,9 +13,8 @@ def assert_alike(rec, users):
     for user in users:
         expected = among_others.filter(pl.col("user") == user).drop("user")
         assert rec.recommend(user, n=7).equals(expected)
-        single, one_of_one = rec.state.one_user(int(rec.state.users.indices_of([user])[0])), rec.recommend([user], n=7)
-        assert single is not None
-        assert one_of_one.drop("user").equals(expected)
+        assert StoredUsers().one_row(rec.state, int(rec.state.users.indices_of([user])[0])) is not None
+        assert rec.recommend([user], n=7).drop("user").equals(expected)
 
 
 def test_one_query_is_answered_as_among_others(rec, shop, tmp_path):

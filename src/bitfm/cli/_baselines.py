@@ -25,7 +25,6 @@ _FEW = 200  # interactions, of which a tenth tells nothing and may be none
 _BIAS_RIDGES = (3.0, 10.0, 30.0)
 _STRENGTHS = (1.0, 2.0)  # of the penalty of each field that suits a teacher of codes
 _RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0)  # the same penalty for all fields; small ones suit few or clean ratings
-_WEIGHT_RIDGE = 10.0
 
 
 def fit_bias(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> BiasModel:
@@ -44,11 +43,7 @@ def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
     by_field = ridge_by_field(X)
     ridges: list[Any] = [{name: unit * strength * λ for name, λ in by_field.items()} for strength in _STRENGTHS]
     ridges += [unit * λ for λ in _RIDGES]
-    shared: dict[str, Any] = {
-        "linear_regularization": _WEIGHT_RIDGE,
-        "pairs": "across",
-        "random_state": seed,
-    }
+    shared: dict[str, Any] = {"linear_regularization": 10.0, "pairs": "across", "random_state": seed}
     if len(y) < _FEW:
         return FM(regularization=ridges[0], **shared).fit(X, y)
     trials = []

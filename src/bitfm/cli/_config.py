@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import tomllib
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from bitfm.cli._registry import as_command, load_own
+from bitfm.cli._registry import OWN, as_command
 from bitfm.errors import BitfmError
 
-__all__ = ["MODEL", "Config", "ConfigError", "configurable", "defaults", "is_from_config", "is_typed", "read_toml"]
+__all__ = ["MODEL", "Config", "ConfigError", "defaults", "model_alone", "model_and_rest", "read_toml", "source_of"]
 
 FILE_NAME, MODEL = "bitfm.toml", "model"  # the key model on top of the file: what fit writes and the others open
-Command = TypeVar("Command", bound=Callable[..., None])
-_commands: dict[str, Callable[..., None]] = {}
 
 
 class ConfigError(BitfmError, ValueError):
@@ -26,20 +25,9 @@ class ConfigError(BitfmError, ValueError):
     code = "usage"
 
 
-def configurable(command: Command) -> Command:
-    """Let the file have a table for a command; the command needs a parameter ``config: Config``."""
-    _commands[command.__name__] = command
-    return command
-
-
-def is_from_config(context: typer.Context, parameter: str) -> bool:
-    """Whether a parameter's value comes from the file."""
-    return getattr(context.get_parameter_source(parameter), "name", "") == "DEFAULT_MAP"
-
-
-def is_typed(context: typer.Context, parameter: str) -> bool:
-    """Whether a parameter's value comes from the command line, and overrules what goes with it in the file."""
-    return getattr(context.get_parameter_source(parameter), "name", "") == "COMMANDLINE"
+def source_of(context: typer.Context, parameter: str) -> str:
+    """Return where a parameter's value comes from: "DEFAULT_MAP" is the file, "COMMANDLINE" what was typed."""
+    return getattr(context.get_parameter_source(parameter), "name", "")
 
 
 def _take(context: typer.Context, path: Path | None) -> Path | None:
@@ -50,6 +38,28 @@ def _take(context: typer.Context, path: Path | None) -> Path | None:
 
 _HELP = "File of defaults instead of bitfm.toml."
 Config = Annotated[Path | None, typer.Option("--config", is_eager=True, callback=_take, help=_HELP)]
+
+
+def model_and_rest(
+    context: typer.Context, model: str | None, rest: Sequence[str | None], *names: str
+) -> tuple[Path, list[str]]:
+    """Part the model from the arguments after it; one that bitfm.toml names may be left out, if no .bitfm is first."""
+    default = context.lookup_default("model")
+    first = [] if model is None or source_of(context, "model") == "DEFAULT_MAP" else [model]
+    given = [*first, *(text for text in rest if text is not None)]
+    path = default if default is not None and not (given and given[0].endswith(".bitfm")) else None
+    path = model_alone(path or (given.pop(0) if given else None))
+    if names and len(given) != len(names):
+        told = f"expected {' '.join(names)} after the model, got {repr(' '.join(given)) if given else 'nothing'}"
+        raise typer.BadParameter(told, param_hint=names[0])
+    return path, given
+
+
+def model_alone(model: str | None) -> Path:
+    """Return the model of a command that has no other arguments: what is given is the model, whatever its name."""
+    if model is None:
+        raise typer.BadParameter("give a model file, or name one in bitfm.toml", param_hint="MODEL")
+    return Path(model)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -65,22 +75,23 @@ def defaults(command: str, path: Path | None = None) -> dict[str, Any]:
     file = path or Path(FILE_NAME)
     if path is None and not file.is_file():
         return {}
-    load_own()  # so that all commands are known
+    loaded = {name: entry.load() for name, entry in OWN.items()}
+    commands = {name: one for name, one in loaded.items() if "config" in inspect.signature(one).parameters}
     content, found = read_toml(file), {}
     key, model = "out" if command == "fit" else MODEL, content.pop(MODEL, None)
     if model is not None and command != "tune":
-        found[command] = _typed(f"{file}: model as", command, {key: model})
+        found[command] = _typed(f"{file}: model as", commands[command], {key: model})
     for name, table in content.items():
-        _known(str(file), name, [MODEL, *_commands])
+        _known(str(file), name, [MODEL, *commands])
         if not isinstance(table, dict):
             raise ConfigError(f"{file}: {name} must be a table of options, as in [{name}], got {table!r}")
-        found[name] = found.get(name, {}) | _typed(f"{file}: [{name}]", name, table)
+        found[name] = found.get(name, {}) | _typed(f"{file}: [{name}]", commands[name], table)
     return found.get(command, {})
 
 
-def _typed(where: str, name: str, table: dict[str, Any]) -> dict[str, str | list[str]]:
+def _typed(where: str, function: Any, table: dict[str, Any]) -> dict[str, str | list[str]]:
     """Return a table as the command line would have it, by parameter; click tells whether it takes the values."""
-    command, typed = as_command(name, _commands[name]), {}
+    command, typed = as_command(function.__name__, function), {}
     options = {max(one.opts, key=len).lstrip("-"): one for one in command.params if one.name != "config"}
     options = {key: one for key, one in options.items() if one.param_type_name == "option" or key == MODEL}
     for key, value in table.items():
@@ -89,7 +100,8 @@ def _typed(where: str, name: str, table: dict[str, Any]) -> dict[str, str | list
             typed[option.name] = _texts(value, option) if option.multiple else _text(value)
             option.process_value(typer.Context(command), typed[option.name])
         except typer.BadParameter as problem:
-            raise ConfigError(f"{where} {key}: {problem.message.rstrip('.')}, got {value!r}") from None
+            told = problem.message.rstrip(".")
+            raise ConfigError(f"{where} {key}: {told if ', got ' in told else f'{told}, got {value!r}'}") from None
     return typed
 
 

@@ -1,76 +1,68 @@
-"""The options that several commands share."""
+"""Options that several commands share, and what is made of their texts."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from bitfm.data.columns.kinds import kind_names
-
-__all__ = ["CodeKind", "with_options_of"]
+__all__ = ["names_of", "pairs_of", "with_options_of"]
 
 
-class CodeKind(StrEnum):
-    """Which model of codes to fit: `DistilledFM` or `DiscreteFM`."""
-
-    distilled = "distilled"
-    discrete = "discrete"
-
-
-def with_options_of(other: Callable[..., None], *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command some options of another, before its own; it finds them in the params of its context."""
+def with_options_of(*groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of dataclasses as options, before its own; it finds them in its context's params."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own, more = (inspect.signature(one, eval_str=True).parameters for one in (command, other))
-        every = {name: more[name] for name in more if name in names} | dict(own)
+        own, *more = (inspect.signature(one, eval_str=True).parameters for one in (command, *groups))
 
         @functools.wraps(command)
         def with_more(**given: Any) -> None:
             command(**{name: given[name] for name in own})
 
-        parameters = [one.replace(kind=one.KEYWORD_ONLY) for one in every.values()]
-        with_more.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        every = [one.replace(kind=one.KEYWORD_ONLY) for part in (*more, own) for one in part.values()]
+        with_more.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         return with_more
 
     return decorate
 
 
-_KINDS = kind_names()
-_FILE: dict[str, Any] = {"metavar": "FILE"}
-_NAME: dict[str, Any] = {"metavar": "NAME"}
-_NAMES: dict[str, Any] = {"metavar": "A,B,C"}  # bitfm.toml has a list for it
+def names_of(text: str | None) -> list[str] | None:
+    """Return names that were given with commas between them."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
-Interactions = Annotated[
-    str, typer.Option("--interactions", help="Ratings or events: CSV, Parquet, JSON lines; - is stdin.", **_FILE)
-]
-Columns = Annotated[str | None, typer.Option(help="Names of the columns, if the file has none.", **_NAMES)]
-Users = Annotated[list[str] | None, typer.Option(help="Table of users. Several are joined by id.", **_FILE)]
-UserColumns = Annotated[list[str] | None, typer.Option(help="The same for --users, in their order.", **_NAMES)]
-Items = Annotated[list[str] | None, typer.Option(help="Table of items. Several are joined by id.", **_FILE)]
-ItemColumns = Annotated[list[str] | None, typer.Option(help="The same for --items, in their order.", **_NAMES)]
-User = Annotated[str, typer.Option(help="Column of the users' ids.", **_NAME)]
-Item = Annotated[str, typer.Option(help="Column of the items' ids.", **_NAME)]
-Target = Annotated[str, typer.Option(help="Column of the ratings.", **_NAME)]
-NoTarget = Annotated[bool, typer.Option("--no-target", help="There are no ratings: every row is an event.")]
-Context = Annotated[str | None, typer.Option(help="Columns of interactions that are context.", **_NAMES)]
-Time = Annotated[str | None, typer.Option(help="Column of times: seconds since 1970, or dates.", **_NAME)]
-Title = Annotated[str | None, typer.Option(help="Column of --items to show beside ids.", **_NAME)]
-_HOW = f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Repeatable."
-Kind = Annotated[list[str] | None, typer.Option("--kind", metavar="COLUMN=KIND", help=_HOW)]
+
+def pairs_of(option: str, given: Sequence[str] | None) -> dict[str, str]:
+    """Return what was given as key=value, several times."""
+    pairs = {}
+    for text in given or ():
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise typer.BadParameter(f"expected NAME=VALUE, got {text!r}", param_hint=option)
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _check_share(share: float | None) -> float | None:
+    if share is not None and not 0 < share < 1:
+        raise typer.BadParameter(f"expected a share above 0 and below 1, got {share:g}", param_hint="--test")
+    return share
+
+
+Texts: TypeAlias = list[str] | None  # of what may be given several times
+_ROWS = "Ratings or events: CSV, Parquet, JSON lines; - is stdin."
+Interactions = Annotated[str, typer.Option(metavar="FILE", help=_ROWS)]
+Columns = Annotated[str | None, typer.Option(metavar="A,B,C", help="Names of the columns, if the file has none.")]
 Separator = Annotated[str | None, typer.Option(metavar="TEXT", help="Between columns; guessed by default.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of the split and of every fit.")]
-Test = Annotated[
-    float | None, typer.Option(metavar="SHARE", help="Hold out this share of each user's interactions, e.g. 0.5.")
-]
+_HELD_OUT = "Hold out this share of each user's interactions, e.g. 0.5."
+Test = Annotated[float | None, typer.Option(metavar="SHARE", callback=_check_share, help=_HELD_OUT)]
+_BASELINES = "Also tune, fit and measure the baselines: bias only, and a real-valued FM."
+Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many items.")]
 _WHEN = "The context, e.g. daytime=evening. Repeatable."
-Moment = Annotated[list[str] | None, typer.Option("--context", metavar="COLUMN=VALUE", help=_WHEN)]
+Moment = Annotated[Texts, typer.Option("--context", metavar="COLUMN=VALUE", help=_WHEN)]
 Model = Annotated[str | None, typer.Argument(metavar="MODEL", help="File that bitfm fit wrote.")]
-_BASELINES = "Also tune, fit and measure the baselines: bias only, and a real-valued FM."
-Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]

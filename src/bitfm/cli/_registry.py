@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from bitfm.errors import BitfmError
 
-__all__ = ["CommandError", "Commands", "as_command", "data", "load_own"]
+__all__ = ["OWN", "CommandError", "Commands", "as_command", "data"]
 
 GROUP = "bitfm.commands"  # a name with a dot, such as data.prepare, is a command of a group of commands
 OWN = {
@@ -64,12 +64,6 @@ class Commands(TyperGroup):
             source = found[0].dist.name if found[0].dist else found[0].value
             message = f"{spoken} cannot be loaded: {problem!r}; install {source} again or remove it"
             return _refusal(cmd_name, message, help=message)
-
-
-def load_own() -> None:
-    """Import the modules of all of bitfm's own commands."""
-    for entry in OWN.values():
-        entry.load()
 
 
 def as_command(name: str, target: Any, **options: Any) -> Any:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
-from bitfm.cli import _split
-from bitfm.cli._config import is_from_config, is_typed
-from bitfm.cli._progress import busy
+from bitfm.cli import _options as option
+from bitfm.cli._config import source_of
+from bitfm.cli._options import names_of, pairs_of
+from bitfm.cli.screen import busy, note
+from bitfm.data.columns.registry import kind_names
+from bitfm.errors import TableError, ValueInTableError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,105 +24,77 @@ if TYPE_CHECKING:
     from bitfm.data import Interactions
     from bitfm.models import Callback
 
-__all__ = ["FitOptions", "LoadedTables", "names_of", "pairs_of", "read_named"]
+__all__ = ["FitOptions", "LoadedTables", "latest", "need_measurable", "read_named"]
 
-
-def names_of(text: str | None) -> list[str] | None:
-    """Return names that were given with commas between them."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def pairs_of(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    """Return what was given as key=value, several times."""
-    pairs = {}
-    for text in given or ():
-        key, equals, value = text.partition("=")
-        if not (key and equals):
-            raise typer.BadParameter(f"expected NAME=VALUE, got {text!r}", param_hint=option)
-        pairs[key.strip()] = value.strip()
-    return pairs
+_LARGEST_RATING = 1000  # that bitfm.evaluation.ndcg takes
+_KINDS = kind_names()
+_HOW = f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Repeatable."
 
 
 @dataclass(frozen=True)
 class FitOptions:
     """What the command line says about tables and their columns."""
 
-    interactions: str
-    columns: str | None = None
-    users: list[str] = field(default_factory=list)
-    user_columns: list[str] = field(default_factory=list)
-    items: list[str] = field(default_factory=list)
-    item_columns: list[str] = field(default_factory=list)
-    user: str = "user_id"
-    item: str = "item_id"
-    target: str | None = "rating"
-    context: str | None = None
-    time: str | None = None
-    title: str | None = None
-    kind: list[str] = field(default_factory=list)
-    separator: str | None = None
+    interactions: option.Interactions
+    columns: option.Columns = None
+    users: Annotated[option.Texts, Option(metavar="FILE", help="Table of users. Several are joined by id.")] = None
+    user_columns: Annotated[option.Texts, Option(metavar="A,B,C", help="The same for --users, in their order.")] = None
+    items: Annotated[option.Texts, Option(metavar="FILE", help="Table of items. Several are joined by id.")] = None
+    item_columns: Annotated[option.Texts, Option(metavar="A,B,C", help="The same for --items, in their order.")] = None
+    user: Annotated[str, Option(metavar="NAME", help="Column of the users' ids.")] = "user_id"
+    item: Annotated[str, Option(metavar="NAME", help="Column of the items' ids.")] = "item_id"
+    target: Annotated[str | None, Option(metavar="NAME", help="Column of the ratings.")] = "rating"
+    no_target: Annotated[bool, Option("--no-target", help="There are no ratings: every row is an event.")] = False
+    context: Annotated[str | None, Option(metavar="A,B,C", help="Columns of interactions that are context.")] = None
+    time: Annotated[str | None, Option(metavar="NAME", help="Column of times: seconds since 1970, or dates.")] = None
+    title: Annotated[str | None, Option(metavar="NAME", help="Column of --items to show beside ids.")] = None
+    kind: Annotated[option.Texts, Option(metavar="COLUMN=KIND", help=_HOW)] = None
+    separator: option.Separator = None
 
     @classmethod
     def of(cls, context: typer.Context) -> FitOptions:
         """Take the options of a command; what the command line names overrules what goes with it in bitfm.toml."""
-        given = dict(context.params)
+        given = {name: context.params[name] for name in cls.__dataclass_fields__}
+        typed = {name for name in given if source_of(context, name) == "COMMANDLINE"}
         for tables, columns in (("interactions", "columns"), ("users", "user_columns"), ("items", "item_columns")):
-            if is_typed(context, tables) and is_from_config(context, columns):
+            if tables in typed and source_of(context, columns) == "DEFAULT_MAP":
                 given[columns] = None  # those of another table
-        no_target = given["no_target"]
-        if no_target and is_typed(context, "target"):
-            if is_typed(context, "no_target"):
-                raise typer.BadParameter("give --target or --no-target, not both", param_hint="--no-target")
-            no_target = False
-        given["target"] = None if no_target else given["target"]
-        chosen = {name: given[name] for name in cls.__dataclass_fields__}
-        for name in ("users", "user_columns", "items", "item_columns", "kind"):
-            chosen[name] = list(chosen[name] or ())
-        return cls(**chosen)
+        if {"target", "no_target"} <= typed and given["no_target"]:
+            raise typer.BadParameter("give --target or --no-target, not both", param_hint="--no-target")
+        given["no_target"] = given["no_target"] and "target" not in typed
+        given["target"] = None if given["no_target"] else given["target"]
+        return cls(**given)
 
-    def read(self) -> LoadedTables:
-        """Read all tables."""
+    def read(self, *, to_split: bool) -> LoadedTables:
+        """Read all tables; interactions to be split, to fit to some and measure on others, must be measurable."""
         kinds = pairs_of("--kind", self.kind)
-        sides = (
-            ("--users", "--user-columns", self.users, self.user_columns, self.user),
-            ("--items", "--item-columns", self.items, self.item_columns, self.item),
-        )
-        for option, columns_option, sources, columns, _ in sides:
-            if len(columns) > len(sources):
-                raise typer.BadParameter(
-                    f"given {len(columns)} times, but {option} only {len(sources)} times", param_hint=columns_option
-                )
+        sides = (("user", self.user, self.users, self.user_columns), ("item", self.item, self.items, self.item_columns))
+        for side, _, sources, columns in sides:
+            n_sources, n_columns = len(sources or ()), len(columns or ())
+            if n_columns > n_sources:
+                said = f"given {n_columns} times, but --{side}s only {n_sources} times"
+                raise typer.BadParameter(said, param_hint=f"--{side}-columns")
         from bitfm.data import Interactions
 
         table = read_named(self.interactions, self.columns, self.separator)
         context = names_of(self.context) or ()
         roles = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
         interactions = Interactions.of(table, **roles, context=context)  # type: ignore[arg-type]
-        users, items = (_side(sources, columns, name, self.separator) for _, _, sources, columns, name in sides)
+        if to_split:
+            interactions = latest(interactions)
+            need_measurable(interactions)
+        users, items = (
+            _side(sources or (), columns or (), name, self.separator) for _, name, sources, columns in sides
+        )
         return LoadedTables(self, interactions, users, items, kinds)
 
     def settings(self) -> dict[str, Any]:
         """Return what a table ``[fit]`` in bitfm.toml would hold for the same tables."""
-        side_columns = {
-            "user-columns": [names_of(names) for names in self.user_columns],
-            "item-columns": [names_of(names) for names in self.item_columns],
-        }
-        settings = {
-            "interactions": self.interactions,
-            "columns": names_of(self.columns),
-            "users": self.users,
-            "items": self.items,
-            **side_columns,
-            "user": self.user,
-            "item": self.item,
-            **({"no-target": True} if self.target is None else {"target": self.target}),
-            "context": names_of(self.context),
-            "time": self.time,
-            "title": self.title,
-            "kind": pairs_of("--kind", self.kind),
-            "separator": self.separator,
-        }
-        return {key: value for key, value in settings.items() if value}
+        lists = {name: names_of(getattr(self, name)) for name in ("columns", "context")}
+        of_sides = {"user_columns": self.user_columns, "item_columns": self.item_columns}
+        nested = {name: [names_of(names) for names in given or ()] for name, given in of_sides.items()}
+        settings = asdict(self) | lists | nested | {"kind": pairs_of("--kind", self.kind)}
+        return {name.replace("_", "-"): value for name, value in settings.items() if value}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,33 +107,44 @@ class LoadedTables:
     items: pl.DataFrame | None
     kinds: dict[str, str]
 
-    def to_split(self) -> LoadedTables:
-        """Return the same with the interactions that may be split, to fit to some and measure on others."""
-        rows = _split.latest(self.interactions)
-        _split.need_measurable(rows)
-        return replace(self, interactions=rows)
-
-    def fit(
-        self, rec: Recommender, rows: Interactions, callback: Callback | None = None, *, keep: bool = False
-    ) -> Recommender:
+    def fit(self, rec: Recommender, rows: Interactions, callback: Callback, *, keep: bool = False) -> None:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
         tables = {"users": self.users, "items": self.items, "title": self.options.title}
-        return rec.fit(rows, **tables, callback=callback, keep_training_data=keep)  # type: ignore[arg-type]
+        rec.fit(rows, **tables, callback=callback, keep_training_data=keep)  # type: ignore[arg-type]
+
+
+def latest(interactions: Interactions) -> Interactions:
+    """Return the rows that a fit would use, and say how many it would not."""
+    kept = interactions.latest()
+    if len(kept) < len(interactions):
+        note(f"rows left out, since a later one has the same user and item: {len(interactions) - len(kept):,}")
+    return kept
+
+
+def need_measurable(interactions: Interactions) -> None:
+    """Refuse ratings that NDCG cannot take, before the work and not after it."""
+    if interactions.target is None or interactions.target.max() <= _LARGEST_RATING:
+        return
+    raise ValueInTableError(
+        f"interactions, column {interactions.roles.target!r}: the largest rating is {interactions.target.max():,g}, "
+        f"but NDCG, which counts a rating r as 2^r − 1, takes at most {_LARGEST_RATING:,}; scale the ratings, for "
+        "example to 1 to 5"
+    )
 
 
 def read_named(source: str, columns: str | None, separator: str | None) -> pl.DataFrame:
     """Read a table; its columns may be named, with commas between them."""
-    from bitfm.data.tables import read_table
+    from bitfm.data import read_table
 
     with busy(f"reading {source}"):
         return read_table(source, columns=names_of(columns), separator=separator)
 
 
-def _side(sources: list[str], columns: list[str], name: str, separator: str | None) -> pl.DataFrame | None:
+def _side(sources: Sequence[str], columns: Sequence[str], name: str, separator: str | None) -> pl.DataFrame | None:
     """Read the tables of one side, and join them by id."""
     joined: pl.DataFrame | None = None
-    for place, source in enumerate(sources):
-        table = read_named(source, columns[place] if place < len(columns) else None, separator)
+    for source, names in itertools.zip_longest(sources, columns):
+        table = read_named(source, names, separator)
         if name not in table.columns:
             table = table.rename({table.columns[0]: name})
         joined = table if joined is None else _join(joined, table, name, source)
@@ -166,7 +154,6 @@ def _side(sources: list[str], columns: list[str], name: str, separator: str | No
 def _join(left: pl.DataFrame, right: pl.DataFrame, name: str, source: str) -> pl.DataFrame:
     """Join two tables by id; an id that only one of them has lacks the columns of the other."""
     from bitfm.data.tables import ids_of, need_distinct
-    from bitfm.errors import TableError
 
     twice = sorted(set(left.columns) & set(right.columns) - {name})
     if twice:

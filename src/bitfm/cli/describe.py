@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._tables import names_of
+from bitfm.cli._options import names_of
 from bitfm.cli.screen import show
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def _values(column: pl.Series) -> pl.Series:
     """Return the values there are; those of lists one by one."""
     import polars as pl
 
-    from bitfm.data.tables.values import text_of
+    from bitfm.data.parsing import as_text
 
     if column.dtype == pl.Object:
-        column = text_of(column)
+        column = as_text(column)
     while isinstance(column.dtype, pl.List):
         column = column.explode()
     return column.fill_nan(None).drop_nulls() if column.dtype.is_float() else column.drop_nulls()

@@ -42,12 +42,5 @@ def _extras() -> dict[str, list[str]]:
 
 
 def _state(package: str, parts: list[str]) -> str:
-    missing = [name for name in parts if not _is_installed(name)]
+    missing = [name for name in parts if not any(importlib.metadata.distributions(name=name))]
     return f"missing {', '.join(missing)} (pip install '{package}')" if missing else "installed"
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return bool(importlib.metadata.version(name))
-    except importlib.metadata.PackageNotFoundError:
-        return False

@@ -2,57 +2,82 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
 import time as clock
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from bitfm.cli import _options as option
-from bitfm.cli._accuracy import baseline_rows, own_row, remark_on
-from bitfm.cli._config import MODEL, Config, configurable
-from bitfm.cli._models import need_writable, rows_of, with_percent
-from bitfm.cli._peak import peak_megabytes
-from bitfm.cli._progress import busy, fit_progress
-from bitfm.cli._settings import ModelOptions
-from bitfm.cli._split import check_share
+from bitfm.cli._config import MODEL, Config
 from bitfm.cli._tables import FitOptions
-from bitfm.cli.screen import line, note, print_json, show
+from bitfm.cli.evaluate import accuracy
+from bitfm.cli.screen import busy, fit_progress, line, note, print_json, rows_of, show, with_percent
 
 if TYPE_CHECKING:
-    from bitfm.data import HeldOut
+    from bitfm import Recommender
+
+__all__ = ["ModelOptions", "fit", "need_writable", "peak_megabytes", "remark_on"]
+
+_MODEL = "Codes distilled from a teacher, or fitted to the ratings."
+_RANK = "Factors of the teacher of --model distilled; two by default."
 
 
-@configurable
+class _CodeKind(StrEnum):
+    distilled = "distilled"
+    discrete = "discrete"
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What to make of codes; None leaves a setting as the model has it."""
+
+    bits: Annotated[int, Option(help="Length of the codes: a multiple of 8 up to 512.")] = 64
+    model: Annotated[_CodeKind, Option(help=_MODEL)] = _CodeKind.distilled
+    beta: Annotated[float | None, Option(help="β of --model discrete.")] = None
+    anchor_strength: Annotated[str | None, Option(help="λ of --model distilled: auto, inf or a number.")] = None
+    rank: Annotated[int | None, Option(min=1, help=_RANK)] = None
+
+    def __post_init__(self) -> None:
+        for name, model in {"beta": "discrete", "anchor_strength": "distilled", "rank": "distilled"}.items():
+            if getattr(self, name) is not None and self.model != model:
+                raise typer.BadParameter(f"only for --model {model}", param_hint=f"--{name.replace('_', '-')}")
+        try:
+            self._strength()
+        except ValueError:
+            message = f"expected auto, inf or a number, got {self.anchor_strength!r}"
+            raise typer.BadParameter(message, param_hint="--anchor-strength") from None
+
+    def _strength(self) -> float | str | None:
+        given = self.anchor_strength
+        return given if given is None or given == "auto" else float(given)
+
+    def recommender(self, seed: int, kinds: dict[str, str]) -> Recommender:
+        """Return a recommender to be fitted."""
+        from bitfm import FM, DiscreteFM, DistilledFM, Recommender
+
+        teacher = None if self.rank is None else FM(rank=self.rank, solver="gibbs", random_state=seed)
+        chosen = {"beta": self.beta, "anchor_strength": self._strength(), "teacher": teacher}
+        given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+        kind = DiscreteFM if self.model == "discrete" else DistilledFM
+        model = kind(bits=self.bits, random_state=seed, **given)
+        return Recommender(self.bits, model=model, kinds=kinds, random_state=seed)
+
+    def options(self) -> dict[str, Any]:
+        """Return the settings that are not None."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@option.with_options_of(FitOptions, ModelOptions)
 def fit(
     context_: typer.Context,
-    interactions: option.Interactions,
-    out: Annotated[Path, MODEL, typer.Option("-o", "--out", help="The model file to write.")],
-    columns: option.Columns = None,
-    users: option.Users = None,
-    user_columns: option.UserColumns = None,
-    items: option.Items = None,
-    item_columns: option.ItemColumns = None,
-    user: option.User = "user_id",
-    item: option.Item = "item_id",
-    target: option.Target = "rating",
-    no_target: option.NoTarget = False,
-    context: option.Context = None,
-    time: option.Time = None,
-    title: option.Title = None,
-    kind: option.Kind = None,
-    separator: option.Separator = None,
-    bits: Annotated[int, typer.Option("--bits", help="Length of the codes: a multiple of 8 up to 512.")] = 64,
-    model: Annotated[
-        option.CodeKind, typer.Option("--model", help="Codes distilled from a teacher, or fitted to the ratings.")
-    ] = option.CodeKind.distilled,
-    beta: Annotated[float | None, typer.Option("--beta", help="β of --model discrete.")] = None,
-    anchor_strength: Annotated[
-        str | None, typer.Option("--anchor-strength", help="λ of --model distilled: auto, inf or a number.")
-    ] = None,
-    rank: Annotated[
-        int | None, typer.Option("--rank", min=1, help="Factors of the teacher of --model distilled; two by default.")
-    ] = None,
+    out: Annotated[Path, MODEL, Option("-o", "--out", help="The model file to write.")],
     seed: option.Seed = 0,
     test: option.Test = None,
     baselines: option.Baselines = False,
@@ -66,11 +91,10 @@ def fit(
     options = FitOptions.of(context_)
     if baselines and test is None:
         raise typer.BadParameter("needs --test, to measure them on what is held out", param_hint="--baselines")
-    share = None if test is None else check_share(test)
-    settings = ModelOptions(bits, model.value, beta, anchor_strength, rank)
+    settings = ModelOptions(**{name: context_.params[name] for name in ModelOptions.__dataclass_fields__})
     need_writable(out)
-    tables = options.read() if share is None else options.read().to_split()
-    train, held_out = (tables.interactions, None) if share is None else tables.interactions.split(share, seed)
+    tables = options.read(to_split=test is not None)
+    train, held_out = (tables.interactions, None) if test is None else tables.interactions.split(test, seed)
     begin = clock.perf_counter()
     rec = settings.recommender(seed, tables.kinds)
     with fit_progress() as callback:
@@ -86,26 +110,61 @@ def fit(
     report |= {"model": str(out), "bytes": out.stat().st_size, "users": rec.n_users, "items": rec.n_items}
     report |= {"interactions": len(tables.interactions), "trained_on": len(train), "seed": seed}
     if held_out is not None:
-        report["accuracy"] = baseline_rows(rec, rec.training_data(), held_out, seed=seed) if baselines else []
-        report["accuracy"].append({**own_row(rec, held_out), "seconds": report["seconds"]})
+        report["accuracy"] = accuracy(rec, held_out, rec.training_data() if baselines else None, seed=seed)
+        report["accuracy"][-1]["seconds"] = report["seconds"]
         if remark := remark_on(report["accuracy"]):
             note(remark)
     if as_json:
         print_json(report)
         return
-    _print(report, options, rec.held_out)
-
-
-def _print(report: dict[str, Any], options: FitOptions, held_out: HeldOut | None) -> None:
     show("Inferred column types", with_percent(report["columns"]))
     if held_out is not None:
         show("Accuracy on what was held out", report["accuracy"])
-        line(f"{options.interactions}: {held_out}")
+        line(f"{options.interactions}: {rec.held_out}")
     memory = report["peak_megabytes"]
     parts = [
-        f"{report['users']:,} users, {report['items']:,} items, {report['trained_on']:,} interactions",
+        f"{rec.n_users:,} users, {rec.n_items:,} items, {len(train):,} interactions",
         f"{report['seconds']:.1f} s",
         *([] if memory is None else [f"{memory:,.0f} MB of memory at most"]),
-        f"written to {report['model']} ({report['bytes'] / 1e6:,.2f} MB)",
+        f"written to {out} ({report['bytes'] / 1e6:,.2f} MB)",
     ]
     line("; ".join(parts))
+
+
+def remark_on(rows: list[dict[str, Any]]) -> str | None:
+    """Return what to say if a baseline ranks better than our model, the last row: people should not have to look."""
+    *baselines, ours = rows
+    better = [row["model"] for row in baselines if row["NDCG@10"] > ours["NDCG@10"]]
+    said = "did better here: try another seed, more ratings, or fewer columns"
+    return f"{' and '.join(better)} {said}" if better else None
+
+
+def peak_megabytes() -> float | None:
+    """Return the most memory resident since the process began, in MB; None where the system does not tell."""
+    status = Path("/proc/self/status")
+    if status.exists():  # Linux, where getrusage also counts the process that started this one
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024 / 1e6
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def need_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before the work and not after it."""
+    target = Path(os.path.realpath(path))  # a link stays, and what it names is written
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file to write")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is not a regular file; give the name of a file to create or replace")
+    if not target.parent.is_dir():
+        folder = target.parent if path.is_symlink() else path.parent
+        raise FileNotFoundError(f"there is no folder {folder} to write {path.name} into; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as problem:
+        raise OSError(f"{path} cannot be written: {problem.strerror}; give a file in another folder") from None

@@ -8,12 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config, configurable
-from bitfm.cli._models import model_alone, rows_of, with_percent
-from bitfm.cli.screen import print_json, show
+from bitfm.cli._config import Config, model_alone
+from bitfm.cli.screen import print_json, rows_of, show, with_percent
 
 
-@configurable
 def inspect(
     model: option.Model = None,
     top: Annotated[int, typer.Option(min=0, help="How many features of each field to show.")] = 3,

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config, configurable
-from bitfm.cli._models import model_and_rest, polars_of, rows_of, stored_ids, unknown_items, unknown_users
-from bitfm.cli._tables import names_of, pairs_of
-from bitfm.cli.screen import line, note, print_json, show
+from bitfm.cli._config import Config, model_and_rest
+from bitfm.cli._options import names_of, pairs_of
+from bitfm.cli.screen import line, note, polars_of, print_json, rows_of, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,23 +24,20 @@ _SHARES = 12  # of an explanation, in each table
 _BATCH = 1000  # users at a time, since standard input may have any number
 
 
-@configurable
 def recommend(
     context_: typer.Context,
     model: option.Model = None,
-    users: Annotated[
-        list[str] | None, typer.Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")
-    ] = None,
+    users: Annotated[option.Texts, Argument(metavar="USER", help="Ids; - reads them from stdin, one per line.")] = None,
     n: option.Number = 10,
     context: option.Moment = None,
     history: Annotated[
-        str | None, typer.Option(metavar="ITEM[:RATING],...", help="Items of a new user, instead of USER.")
+        str | None, Option(metavar="ITEM[:RATING],...", help="Items of a new user, instead of USER.")
     ] = None,
     feature: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
+        option.Texts, Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
     ] = None,
-    seen: Annotated[bool, typer.Option("--seen", help="Also what the user has had already.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one batch of users after another.")] = False,
+    seen: Annotated[bool, Option("--seen", help="Also what the user has had already.")] = False,
+    as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -72,18 +69,17 @@ def recommend(
     rows = [row for batch in batches for row in batch.to_dicts()]
     if as_json:
         if not is_new:
-            stored = stored_ids(rec, "user", list({row["user"]: None for row in rows}))
-            rows = [{**row, "user": stored[row["user"]]} for row in rows]
+            stored = _stored_ids(rec, "user", [row["user"] for row in rows])
+            rows = [{**row, "user": user} for row, user in zip(rows, stored, strict=True)]
         print_json({"model": str(path), "context": moment or {}, "recommendations": rows})
         return
     _show("Recommendations", rows)
 
 
-@configurable
 def similar(
     context_: typer.Context,
     model: option.Model = None,
-    item: Annotated[str | None, typer.Argument(metavar="ITEM", help="Its id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="Its id.")] = None,
     n: option.Number = 10,
     as_json: option.Json = False,
     config: Config = None,
@@ -92,24 +88,22 @@ def similar(
 
     bitfm similar shop.bitfm i7
     """
-    path, rest = model_and_rest(context_, model, [item])
-    (item_id,) = _exactly(rest, "ITEM")
+    path, [item_id] = model_and_rest(context_, model, [item], "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
     rows = rows_of(rec.similar_items(item_id, n))
     if as_json:
-        print_json({"model": str(path), "item": stored_ids(rec, "item", [item_id])[item_id], "similar": rows})
+        print_json({"model": str(path), "item": _stored_ids(rec, "item", [item_id])[0], "similar": rows})
     else:
         _show(f"Like {item_id}", rows)
 
 
-@configurable
 def explain(
     context_: typer.Context,
     model: option.Model = None,
-    user: Annotated[str | None, typer.Argument(metavar="USER", help="The user's id.")] = None,
-    item: Annotated[str | None, typer.Argument(metavar="ITEM", help="The item's id.")] = None,
+    user: Annotated[str | None, Argument(metavar="USER", help="The user's id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="The item's id.")] = None,
     context: option.Moment = None,
     as_json: option.Json = False,
     config: Config = None,
@@ -118,20 +112,20 @@ def explain(
 
     bitfm explain shop.bitfm u42 i7 --context daytime=evening
     """
-    path, rest = model_and_rest(context_, model, [user, item])
-    ids = dict(zip(("user", "item"), _exactly(rest, "USER", "ITEM"), strict=True))
+    path, [user_id, item_id] = model_and_rest(context_, model, [user, item], "USER", "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
-    found = rec.explain(ids["user"], ids["item"], context=pairs_of("--context", context) or None)
-    _remark("user", unknown_users(rec, [ids["user"]]), "explained without the user")
+    found = rec.explain(user_id, item_id, context=pairs_of("--context", context) or None)
+    _remark_on_unknown(rec, "user", [user_id], "explained without the user")
     if not as_json:
-        _show_explanation(f"{ids['user']} and {ids['item']}", found)
+        _show_explanation(f"{user_id} and {item_id}", found)
         return
     print_json(
         {
             "model": str(path),
-            **{side: stored_ids(rec, side, [one])[one] for side, one in ids.items()},
+            "user": _stored_ids(rec, "user", [user_id])[0],
+            "item": _stored_ids(rec, "item", [item_id])[0],
             "score": found.score,
             "bias": found.bias,
             "fields": [{"name": name, "contribution": share} for name, share in found.by_field().items()],
@@ -166,7 +160,7 @@ def _for_users(
     ids = itertools.chain.from_iterable(stdin if text == "-" else [text] for text in given)
     batch = list(itertools.islice(ids, _BATCH))
     while True:
-        _remark("user", unknown_users(rec, batch), "served the non-personalised ranking")
+        _remark_on_unknown(rec, "user", batch, "served the non-personalised ranking")
         yield polars_of(rec.recommend(batch, n, context=moment, seen=seen))
         if not (batch := list(itertools.islice(ids, _BATCH))):
             return
@@ -178,22 +172,23 @@ def _rated(rec: Recommender, history: list[str]) -> list[Any]:
     for text in history:
         item, _, rating = text.rpartition(":")
         try:
-            past.append((item, float(rating)) if item and unknown_items(rec, [text]) else text)
+            past.append((item, float(rating)) if item and rec.state.items.indices_of([text])[0] < 0 else text)
         except ValueError:
             past.append(text)
-    _remark("item", unknown_items(rec, [one[0] if isinstance(one, tuple) else one for one in past]), "passed over")
+    _remark_on_unknown(rec, "item", [one[0] if isinstance(one, tuple) else one for one in past], "passed over")
     return past
 
 
-def _remark(what: str, unknown: list[str], done: str) -> None:
+def _remark_on_unknown(rec: Recommender, side: str, ids: list[str], done: str) -> None:
     """Say who or what is not known, which is not an error."""
+    unknown = [one for one, index in zip(ids, rec.state.side(side).indices_of(ids), strict=True) if index < 0]
     if unknown:
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
-        note(f"not known, so {done}: {what} {unknown[0]!r}{more}")
+        note(f"not known, so {done}: {side} {unknown[0]!r}{more}")
 
 
-def _exactly(rest: list[str], *names: str) -> list[str]:
-    if len(rest) != len(names):
-        given = f"got {' '.join(rest)!r}" if rest else "got nothing"
-        raise typer.BadParameter(f"expected {' '.join(names)} after the model, {given}", param_hint=names[0])
-    return rest
+def _stored_ids(rec: Recommender, side: str, ids: list[str]) -> list[Any]:
+    """Return ids as they were at the fit, such as whole numbers; one that is not known stays as it was typed."""
+    known = rec.state.side(side)
+    stored = known.ids_of(known.indices_of(ids)).to_list()
+    return [typed if one is None else one for typed, one in zip(ids, stored, strict=True)]

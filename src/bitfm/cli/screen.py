@@ -1,17 +1,24 @@
-"""How the commands print: tables for people, JSON for programs."""
+"""How the commands print: tables for people, JSON for programs, and on a terminal how far a fit is."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bitfm.models import Iteration
 
 
 class _Console(Console):
@@ -24,6 +31,12 @@ class _Console(Console):
 # A pipe has no width of its own; give tables there enough for every column.
 console = _Console(width=None if sys.stdout.isatty() else 180)
 _stderr = Console(stderr=True)
+_STAGES = {
+    "trial": "trying settings on a part",
+    "weights": "learning weights",
+    **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),
+    **dict.fromkeys(("distillation", "codes"), "learning bits"),
+}
 _NUMBER = re.compile(r"([-+\d.,e]+( ± [\d.,]+)?)?")
 
 
@@ -68,6 +81,45 @@ def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as
     for row in zip(*texts.values(), strict=True):
         table.add_row(*map(escape, row))
     console.print(table)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a frame of any kind: a recommender answers in the kind that it was fitted on."""
+    return polars_of(frame).to_dicts()
+
+
+def with_percent(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what was made of columns as people read it: which share is missing, if any."""
+    return [{**row, "missing": f"{row['missing']:.1%}" if row["missing"] else ""} for row in columns]
+
+
+def polars_of(frame: Any) -> pl.DataFrame:
+    """Return a frame of any kind as one of Polars."""
+    from bitfm.data.tables import as_frame
+
+    return as_frame("the result", frame)[0]
+
+
+def busy(title: str) -> AbstractContextManager[Any]:
+    """Say what is going on where nothing tells how far it is; nothing if standard error is no terminal."""
+    return Console(stderr=True, quiet=not sys.stderr.isatty()).status(title)
+
+
+@contextlib.contextmanager
+def fit_progress(title: str = "") -> Iterator[Callable[[Iteration], None]]:
+    """Give a callback for a fit; the bar begins anew with every stage. Without a title, the stages are named."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    hidden = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as progress:
+        task = progress.add_task(title or "reading columns", total=None)
+
+        def show(iteration: Iteration) -> None:
+            stage = _STAGES.get(iteration.stage.removesuffix("-als"), iteration.stage)
+            progress.update(task, description=title or stage, total=iteration.total, completed=iteration.number)
+
+        yield show
 
 
 def _text(value: Any) -> str:

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 import typer
+from typer import Option
 
 from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config, configurable, read_toml
-from bitfm.cli._models import need_writable
-from bitfm.cli._progress import fit_progress
-from bitfm.cli._settings import ModelOptions
-from bitfm.cli._split import check_share
+from bitfm.cli._config import Config, read_toml
 from bitfm.cli._tables import FitOptions, LoadedTables
-from bitfm.cli.fit import fit
-from bitfm.cli.screen import line, note, print_json, show
+from bitfm.cli.fit import ModelOptions, need_writable
+from bitfm.cli.screen import fit_progress, line, note, print_json, show
 from bitfm.errors import BitfmError
 
 if TYPE_CHECKING:
@@ -29,23 +26,17 @@ if TYPE_CHECKING:
 _VALIDATION = 0.2  # share of each user's interactions
 _SPREAD = 7919  # apart from the seeds of other splits, so that no two draw the same rows
 _DEFAULT = {"bits": 64, "model": "distilled", "anchor_strength": "auto", "rank": 0}  # 0: two teachers
-_PROTOCOL = f"{_VALIDATION:g} of each user's training interactions to validate"
 
 
-@configurable
-@option.with_options_of(fit, *FitOptions.__dataclass_fields__, "no_target")
+@option.with_options_of(FitOptions)
 def tune(
     context_: typer.Context,
     seed: option.Seed = 0,
     test: option.Test = None,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, earlier ones counted.")] = 20,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Begin no trial after that.")
-    ] = None,
-    study: Annotated[
-        Path | None, typer.Option("--study", metavar="FILE.db", help="Keep the trials, to go on from them later.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the best settings as a bitfm.toml.")] = None,
+    trials: Annotated[int, Option(min=1, help="Settings to try, earlier ones counted.")] = 20,
+    timeout: Annotated[float | None, Option(metavar="SECONDS", min=0, help="Begin no trial after that.")] = None,
+    study: Annotated[Path | None, Option(metavar="FILE.db", help="Keep the trials, to go on from them later.")] = None,
+    out: Annotated[Path | None, Option("-o", "--out", help="Write the best settings as a bitfm.toml.")] = None,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -61,10 +52,10 @@ def tune(
             need_writable(path)
     if out is not None and out.exists() and set(read_toml(out)) - {"fit"}:
         raise typer.BadParameter(f"{out} has more in it than [fit], which would be lost", param_hint="--out")
-    tables = options.read().to_split()
+    tables = options.read(to_split=True)
     rows = tables.interactions
     if test is not None:
-        rows, _ = rows.split(check_share(test), seed)
+        rows, _ = rows.split(test, seed)
     begin = clock.perf_counter()
     done = _search(tables, rows, seed, study, trials, timeout)
     seconds, spent = clock.perf_counter() - begin, sum(trial["seconds"] for trial in done)
@@ -81,7 +72,8 @@ def tune(
         print_json({"best": best, "options": shell, "trials": done, **times})
         return
     show("The best settings", ranked[:5])
-    line(f"{_PROTOCOL}, seed {seed}; {len(done)} trials of {spent:.1f} s together; {seconds:.1f} s now")
+    protocol = f"{_VALIDATION:g} of each user's training interactions to validate, seed {seed}"
+    line(f"{protocol}; {len(done)} trials of {spent:.1f} s together; {seconds:.1f} s now")
     line(f"bitfm fit {shell}")
     if out is not None:
         line(f"written to {out}")
@@ -91,7 +83,11 @@ def _search(
     tables: LoadedTables, rows: Interactions, seed: int, file: Path | None, n_trials: int, timeout: float | None
 ) -> list[dict[str, Any]]:
     """Try settings on a validation part of some rows, the default first; return all trials, earlier ones included."""
-    optuna = _optuna()
+    try:
+        import optuna
+    except ImportError:
+        raise BitfmError("bitfm tune needs Optuna; install it with pip install 'bitfm[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # else it reports an interrupted trial at length
     train, unseen = rows.split(_VALIDATION, seed + _SPREAD)
 
     def quality(trial: Any) -> float:
@@ -126,14 +122,11 @@ def _search(
 
 def _open_study(optuna: Any, file: Path | None) -> Any:
     """Return a new study, or the one in a file."""
-    if file is None:
-        return optuna.create_study(direction="maximize")
     from sqlalchemy.exc import SQLAlchemyError
 
+    storage = None if file is None else f"sqlite:///{file}"
     try:
-        return optuna.create_study(
-            storage=f"sqlite:///{file}", study_name="bitfm tune", direction="maximize", load_if_exists=True
-        )
+        return optuna.create_study(storage=storage, study_name="bitfm tune", direction="maximize", load_if_exists=True)
     except (optuna.exceptions.StorageInternalError, SQLAlchemyError, RuntimeError):
         raise BitfmError(f"{file} is not a file of trials; give another --study") from None
 
@@ -142,9 +135,8 @@ def _need_same(study: Any, file: Path | None, about: dict[str, Any]) -> None:
     """Refuse to go on with trials of other data, whose figures cannot stand side by side."""
     for key, value in about.items():
         if study.user_attrs.get(key, value) != value:
-            raise BitfmError(
-                f"{file} holds trials with other {key}: {study.user_attrs[key]}, not {value}; give another --study"
-            )
+            other = f"{file} holds trials with other {key}: {study.user_attrs[key]}, not {value}"
+            raise BitfmError(f"{other}; give another --study")
         study.set_user_attr(key, value)
 
 
@@ -162,12 +154,3 @@ def _settings(chosen: dict[str, Any]) -> ModelOptions:
     if "beta" in chosen:
         chosen = chosen | {"beta": float(f"{chosen['beta']:.3g}")}
     return ModelOptions(**{name: value for name, value in chosen.items() if value != 0})
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise BitfmError("bitfm tune needs Optuna; install it with pip install 'bitfm[tune]'") from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # else it reports an interrupted trial at length
-    return optuna

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bitfm.data.libfm import read_libfm, write_libfm
     from bitfm.data.one_hot import history, raters
     from bitfm.data.parsing import as_words, parse_numbers, parse_times
-    from bitfm.data.tables import read_table
+    from bitfm.data.tables.read import read_table
     from bitfm.data.vocabulary import Vocabulary
     from bitfm.data.words import Words
 
@@ -73,7 +73,7 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),
         "bitfm.data.one_hot": ("history", "raters"),
         "bitfm.data.parsing": ("as_words", "parse_numbers", "parse_times"),
-        "bitfm.data.tables": ("read_table",),
+        "bitfm.data.tables.read": ("read_table",),
         "bitfm.data.vocabulary": ("Vocabulary",),
         "bitfm.data.words": ("Words",),
     },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "Blocks", "FieldSpan"]
 
-Index: TypeAlias = int | slice | npt.ArrayLike
 FieldSizes: TypeAlias = Sequence[int] | Mapping[str, int]
 
 
@@ -145,21 +143,20 @@ class Blocks:
         )
         return f"Blocks({len(self)} interactions, {self.n_features} features: {sides})"
 
-    def __getitem__(self, index: Index | tuple[Index | EllipsisType, ...]) -> Blocks:
+    def __getitem__(self, index: Any) -> Blocks:
         if isinstance(index, tuple):  # scikit-learn indexes rows as X[index, ...]
             if len(index) != 2 or not (index[1] is ... or (isinstance(index[1], slice) and index[1] == slice(None))):
                 raise IndexError("Blocks can be indexed by interactions only: X[mask], X[indices] or X[start:stop].")
-            index = index[0]  # type: ignore[assignment]
-        key: Any = index
+            index = index[0]
         if not isinstance(index, slice):
-            key = np.atleast_1d(np.asarray(index))
-            if key.ndim != 1:
-                raise IndexError(f"Blocks: an index must be one-dimensional, got shape {key.shape}.")
-            if key.size == 0:
-                key = key.astype(np.intp)
-            elif key.dtype.kind not in "iub":
-                raise IndexError(f"Blocks: an index must hold integers or booleans, got {key.dtype}.")
-        return Blocks(**{name: block.take(key) for name, block in self.blocks.items()})
+            index = np.atleast_1d(index)
+            if index.ndim != 1:
+                raise IndexError(f"Blocks: an index must be one-dimensional, got shape {index.shape}.")
+            if index.size == 0:
+                index = index.astype(np.intp)
+            elif index.dtype.kind not in "iub":
+                raise IndexError(f"Blocks: an index must hold integers or booleans, got {index.dtype}.")
+        return Blocks(**{name: block.take(index) for name, block in self.blocks.items()})
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -237,7 +234,11 @@ class Blocks:
         table = FeatureTable.of("X", X)
         if fields is None:
             return cls(x=Block(np.arange(table.n_rows), {"x": table}))
-        names, sizes = _field_sizes(fields)
+        if not isinstance(fields, Iterable):
+            raise ValueError(f"fields: expected a list or a mapping of sizes, got {fields!r}.")
+        named = fields if isinstance(fields, Mapping) else {f"field{i}": size for i, size in enumerate(fields)}
+        names = _distinct("fields", named)
+        sizes = [check_integer("fields: a size", size, 0) for size in named.values()]
         if sum(sizes) != table.n_columns:
             raise ValueError(f"fields: sizes add up to {sum(sizes)}, but X has {table.n_columns} columns.")
         blocks, start = {}, 0
@@ -258,13 +259,3 @@ def _distinct(what: str, names: Iterable[Any]) -> list[str]:
     if len(set(strings)) < len(strings):
         raise ValueError(f"{what}: the name {max(strings, key=strings.count)!r} is given twice.")
     return strings
-
-
-def _field_sizes(fields: FieldSizes) -> tuple[list[str], list[int]]:
-    if isinstance(fields, Mapping):
-        names, sizes = _distinct("fields", fields), list(fields.values())
-    elif isinstance(fields, Iterable):
-        names, sizes = [f"field{i}" for i, _ in enumerate(fields)], list(fields)
-    else:
-        raise ValueError(f"fields: expected a list or a mapping of sizes, got {fields!r}.")
-    return names, [check_integer("fields: a size", size, 0) for size in sizes]

@@ -21,7 +21,7 @@ MOST_ROWS = 2**31 - 2  # rows or columns of a table; the core counts them in 32 
 _ENTRIES = {"indices": Tensor("int32", "entries"), "values": Tensor("float32", "entries")}
 _SPARSE = {"indptr": Tensor("int64", "ends"), **_ENTRIES}
 _DENSE = {"values": Tensor("float32", "rows columns", low=-np.inf)}
-_MISPLACED = "a table of the model is damaged: its rows do not lie within its entries"
+_MISPLACED = "its rows do not lie within its entries"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class FeatureTable:
     The identity, which is what a field of ids is, keeps no arrays. A dense table keeps its values alone. The arrays of
     a sparse table are read-only, so that the core can borrow them: it checks them once and then relies on them.
 
-    A table from a file is not `checked` yet: rows are checked as they are taken, so opening a large file costs nothing
+    A table from a `file` is not checked yet: rows are checked as they are taken, so opening a large file costs nothing
     and a damaged one raises `ModelFileError`.
 
     Examples
@@ -50,7 +50,7 @@ class FeatureTable:
     indptr: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     indices: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))  # rows × columns if dense
-    checked: bool = True
+    file: str | None = None
 
     @classmethod
     def eye(cls, size: int) -> FeatureTable:
@@ -87,8 +87,37 @@ class FeatureTable:
 
     @staticmethod
     def of(name: str, matrix: Any) -> FeatureTable:
-        """Check a matrix, dense or of SciPy, and take it; `name` is for messages."""
-        return matrix if isinstance(matrix, FeatureTable) else _table_of(name, matrix)
+        """Check a matrix, dense or of SciPy, and take it, its values without a copy; `name` is for messages."""
+        if isinstance(matrix, FeatureTable):
+            return matrix
+        import scipy.sparse as sp
+
+        try:
+            matrix = matrix if sp.issparse(matrix) else np.asarray(matrix)
+        except ValueError as error:
+            raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
+        if len(matrix.shape) != 2:
+            raise ValueError(f"{name}: expected a matrix of rows × columns, got {len(matrix.shape)} dimension(s).")
+        if matrix.dtype.kind not in "biuf":
+            raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
+        dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        n_rows, n_columns = matrix.shape
+        if max(n_rows, n_columns) > MOST_ROWS:
+            raise ValueError(f"{name}: at most {MOST_ROWS} rows and columns, got {n_rows} × {n_columns}.")
+        _check_arrays(name, matrix)
+        csr = sp.csr_matrix(matrix, dtype=dtype)
+        if getattr(matrix, "format", "dense") != "csr":
+            _check_arrays(name, csr)
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        if not np.isfinite(csr.data).all():
+            raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
+        single = n_rows == n_columns == csr.nnz > 0 and (np.diff(csr.indptr) == 1).all() and (csr.data == 1).all()
+        if single and (csr.indices == np.arange(n_rows)).all():
+            return FeatureTable.eye(n_rows)
+        # The caller may change arrays of the matrix; the core relies on these.
+        return FeatureTable.sparse(np.array(csr.indptr, np.int64), np.array(csr.indices, np.int32), csr.data, n_columns)
 
     @classmethod
     def unit_rows(cls, rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> FeatureTable:
@@ -131,10 +160,10 @@ class FeatureTable:
             rows, columns = np.nonzero(self.values)
             indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_rows)))
             return indptr, columns.astype(np.int32), self.values[rows, columns]
-        if not self.checked:
+        if self.file is not None:
             if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (np.diff(self.indptr) < 0).any():
-                raise ModelFileError(_MISPLACED)
-            _check_entries(self.indices, self.values, self.n_columns)
+                raise self.damage(_MISPLACED)
+            self._check_entries(self.indices, self.values)
         return self.indptr, self.indices, self.values
 
     def to_csr(self) -> sp.csr_matrix:
@@ -154,8 +183,6 @@ class FeatureTable:
 
     def toarray(self) -> npt.NDArray[Any]:
         """Return the table with its zeros."""
-        if self.is_dense:
-            return self.values
         indptr, indices, values = self.arrays()
         filled = np.zeros(self.shape, values.dtype)
         filled[np.repeat(np.arange(self.n_rows), np.diff(indptr)), indices] = values
@@ -165,7 +192,7 @@ class FeatureTable:
         """Return indptr, indices and values of one row of a sparse table; its entries are not looked at."""
         begin, end = int(self.indptr[row]), int(self.indptr[row + 1])
         if not 0 <= begin <= end <= len(self.indices):
-            raise ModelFileError(_MISPLACED)
+            raise self.damage(_MISPLACED)
         return np.array((0, end - begin)), self.indices[begin:end], self.values[begin:end]
 
     def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
@@ -186,12 +213,12 @@ class FeatureTable:
             at = np.maximum(rows, 0)
             begins, ends = self.indptr[at], np.where(rows >= 0, self.indptr[at + 1], self.indptr[at])
             if (begins < 0).any() or (ends < begins).any() or (ends > len(self.indices)).any():
-                raise ModelFileError(_MISPLACED)
+                raise self.damage(_MISPLACED)
             indptr = np.append(0, np.cumsum(ends - begins))
             entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
             indices, values = self.indices[entries], self.values[entries]
-        if not self.checked:
-            _check_entries(indices, values, self.n_columns)
+        if self.file is not None:
+            self._check_entries(indices, values)
         return FeatureTable.sparse(indptr, indices, values, self.n_columns)
 
     def columns(self, start: int, stop: int) -> FeatureTable:
@@ -220,8 +247,13 @@ class FeatureTable:
         """Return the table with one row per column."""
         if self.identity:
             return self
-        t = self.to_csr().tocsc()
-        return FeatureTable.sparse(t.indptr.astype(np.int64), t.indices.astype(np.int32), t.data, self.n_rows)
+        indptr, columns, values = self.arrays()
+        rows = np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(indptr))
+        order = np.argsort(columns.astype(np.uint16), kind="stable")  # by radix, which is fast for 16 bits at a time
+        if self.n_columns > 1 << 16:
+            order = order[np.argsort((columns >> 16).astype(np.uint16)[order], kind="stable")]
+        starts = np.append(0, np.cumsum(np.bincount(columns, minlength=self.n_columns)))
+        return FeatureTable.sparse(starts, rows[order], values[order], self.n_rows)
 
     def with_unit_rows(self, n_columns: int | None = None) -> FeatureTable:
         """Return the same entries, each 1/√n for the n of its row, and `n_columns` columns if given."""
@@ -258,12 +290,26 @@ class FeatureTable:
         return {"values": self.values} if self.is_dense else dict(zip(_SPARSE, self.arrays(), strict=True))
 
     @classmethod
-    def from_tensors(cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]]) -> FeatureTable:
-        """Take arrays of a model file."""
+    def from_tensors(
+        cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]], file: str = ""
+    ) -> FeatureTable:
+        """Take arrays of a model file, which errors about them name."""
         dense = set(tensors) == {"values"} and tensors["values"].ndim == 2
         sizes = {"rows": n_rows, "columns": n_columns, "ends": n_rows + 1}
         check_tensors(tensors, _DENSE if dense else _SPARSE, sizes, prefix="table.")
-        return cls(n_rows, n_columns, **tensors, checked=dense)
+        return cls(n_rows, n_columns, **tensors, file=None if dense else file)
+
+    def damage(self, what: object) -> ModelFileError:
+        """Return the error to raise where the arrays of a file turn out to be wrong."""
+        return ModelFileError(
+            f"{self.file or 'the model'}: a table is damaged: {what}; get a fresh copy or save the model again."
+        )
+
+    def _check_entries(self, indices: npt.NDArray[np.int32], values: npt.NDArray[Any]) -> None:
+        if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < self.n_columns:
+            raise self.damage("it names columns that it does not have")
+        if not np.isfinite(values).all():
+            raise self.damage("it holds values that are not numbers")
 
 
 def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int32]:
@@ -275,51 +321,8 @@ def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.in
         return np.zeros(0, np.int32)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}.")
-    few = array.tolist() if array.size < 16 else [array.min(), array.max()]  # Python is faster if there are few
-    low, high = int(min(few)), int(max(few))
-    if low < 0 or high >= n_rows:
-        raise ValueError(f"{what} must be from 0 to {n_rows - 1}, but they go from {low} to {high}.")
+    _check_range(what, array, n_rows)
     return np.ascontiguousarray(array, np.int32)
-
-
-def _table_of(name: str, matrix: Any) -> FeatureTable:
-    """Check a matrix and take it as a table; values are not copied where their type allows."""
-    import scipy.sparse as sp
-
-    try:
-        matrix = matrix if sp.issparse(matrix) else np.asarray(matrix)
-    except ValueError as error:
-        raise ValueError(f"{name}: expected a matrix of rows × columns ({error}).") from None
-    if len(matrix.shape) != 2:
-        raise ValueError(f"{name}: expected a matrix of rows × columns, got {len(matrix.shape)} dimension(s).")
-    if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
-    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    n_rows, n_columns = matrix.shape
-    if max(n_rows, n_columns) > MOST_ROWS:
-        raise ValueError(f"{name}: at most {MOST_ROWS} rows and columns, got {n_rows} × {n_columns}.")
-    _check_arrays(name, matrix)
-    csr = sp.csr_matrix(matrix, dtype=dtype)
-    if getattr(matrix, "format", "dense") != "csr":
-        _check_arrays(name, csr)
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    if not np.isfinite(csr.data).all():
-        raise ValueError(f"{name}: values must be finite, but some are NaN or infinite.")
-    ids = np.arange(n_rows) if n_rows == n_columns == csr.nnz > 0 else None
-    if ids is not None and (csr.indices == ids).all() and (np.diff(csr.indptr) == 1).all() and (csr.data == 1).all():
-        return FeatureTable.eye(n_rows)
-    # The caller may change arrays of the matrix; the core relies on these.
-    return FeatureTable.sparse(np.array(csr.indptr, np.int64), np.array(csr.indices, np.int32), csr.data, n_columns)
-
-
-def _check_entries(indices: npt.NDArray[np.int32], values: npt.NDArray[Any], n_columns: int) -> None:
-    """Refuse entries of a damaged file."""
-    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < n_columns:
-        raise ModelFileError("a table of the model is damaged: it names columns that it does not have")
-    if not np.isfinite(values).all():
-        raise ModelFileError("a table of the model is damaged: it holds values that are not numbers")
 
 
 def _check_arrays(name: str, m: Any) -> None:
@@ -328,8 +331,8 @@ def _check_arrays(name: str, m: Any) -> None:
     if form == "coo":
         if not len(m.row) == len(m.col) == len(m.data):
             raise ValueError(f"{name}: a damaged COO matrix ({len(m.row)}, {len(m.col)} and {len(m.data)} entries).")
-        _check_range(name, "row", m.row, m.shape[0])
-        _check_range(name, "column", m.col, m.shape[1])
+        _check_range(f"{name}: row indices", m.row, m.shape[0])
+        _check_range(f"{name}: column indices", m.col, m.shape[1])
     elif form in ("csr", "csc", "bsr"):
         by_row = [size // step for size, step in zip(m.shape, m.blocksize if form == "bsr" else (1, 1), strict=True)]
         outer, inner = by_row[::-1] if form == "csc" else by_row
@@ -338,10 +341,11 @@ def _check_arrays(name: str, m: Any) -> None:
             raise ValueError(f"{name}: a damaged {form.upper()} matrix (array lengths do not fit its shape).")
         if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
             raise ValueError(f"{name}: a damaged {form.upper()} matrix (indptr must rise from 0 to {len(indices)}).")
-        _check_range(name, "row" if form == "csc" else "column", indices, inner)
+        _check_range(f"{name}: {'row' if form == 'csc' else 'column'} indices", indices, inner)
 
 
-def _check_range(name: str, what: str, indices: npt.NDArray[Any], size: int) -> None:
-    low, high = (indices.min(), indices.max()) if len(indices) else (0, -1)
+def _check_range(what: str, indices: npt.NDArray[Any], size: int) -> None:
+    few = indices.tolist() if indices.size < 16 else [indices.min(), indices.max()]  # Python is faster if there are few
+    low, high = int(min(few, default=0)), int(max(few, default=-1))
     if low < 0 or high >= size:
-        raise ValueError(f"{name}: {what} indices must be from 0 to {size - 1}, but they go from {low} to {high}.")
+        raise ValueError(f"{what} must be from 0 to {size - 1}, but they go from {low} to {high}.")

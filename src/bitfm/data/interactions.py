@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from bitfm.data.splits import split_per_user
 from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of
 from bitfm.errors import TableError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["ColumnRoles", "HeldOut", "Interactions"]
 
@@ -37,17 +35,9 @@ class ColumnRoles(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Which part of a table was held out: enough to find it again in the same table.
+    """Which share of each user's interactions was held out, and of which table: enough to find it again.
 
-    Attributes
-    ----------
-    share : float
-        Of each user's interactions.
-    seed : int
-    rows : int
-        Of the table that was split.
-    digest : str
-        Of its ids, in their order.
+    `rows` and `digest` are those of the table that was split.
     """
 
     share: float
@@ -129,8 +119,6 @@ class Interactions:
         optional : sequence of str, optional
             Columns that the table may lack, whose values are then missing.
         """
-        import polars as pl
-
         if isinstance(table, Interactions):
             return table
         context = (context,) if isinstance(context, str) else tuple(context)
@@ -177,8 +165,6 @@ class Interactions:
 
         Where there is a context, or no target, every row counts.
         """
-        import polars as pl
-
         if self.distinct or self.target is None or self.context is not None:
             return self
         pairs = pl.DataFrame({"user": self.users, "item": self.items, "row": np.arange(len(self))})
@@ -198,11 +184,9 @@ class Interactions:
     def split_as(self, held_out: HeldOut) -> tuple[Interactions, Interactions]:
         """Split as another table was, which must have had the same users and items in the same order."""
         if (held_out.rows, held_out.digest) != (len(self), self.digest()):
-            how = (
-                f"has {len(self):,} rows, but {held_out.rows:,} were split"
-                if held_out.rows != len(self)
-                else "has other users and items, or another order of rows, than the table that was split"
-            )
+            how = "has other users and items, or another order of rows, than the table that was split"
+            if held_out.rows != len(self):
+                how = f"has {len(self):,} rows, but {held_out.rows:,} were split"
             raise TableError(
                 f"interactions: the table {how}, so the part that was held out cannot be found; give the same table "
                 "in the same order."
@@ -210,11 +194,9 @@ class Interactions:
         return self._parts(held_out)
 
     def _parts(self, held_out: HeldOut) -> tuple[Interactions, Interactions]:
-        import polars as pl
-
-        order = self.users.alias("id").to_frame()
-        index = order.unique(maintain_order=True).with_row_index("index")
-        users = order.join(index, on="id", how="left", maintain_order="left")["index"].cast(pl.Int64).to_numpy()
+        ids = self.users.alias("id").to_frame()
+        index = ids.unique(maintain_order=True).with_row_index("index")
+        users = ids.join(index, on="id", how="left", maintain_order="left")["index"].to_numpy()
         train = split_per_user(users, 1 - held_out.share, held_out.seed)
         return replace(self.take(train), held_out=held_out), self.take(~train)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from scipy import sparse
 
 from bitfm import _core
 from bitfm.atomic import atomic_write
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.files import open_raw
 from bitfm.errors import DataFileError
 from bitfm.validation import check_integer
@@ -24,7 +25,6 @@ _WRITE_ENTRIES = 1 << 18
 _MAX_FEATURES = 2**31 - 1
 
 StrPath = str | os.PathLike[str]
-_Csr = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
 def read_libfm(
@@ -73,7 +73,12 @@ def read_libfm(
     if n_features is not None:
         n_features = check_integer("n_features", n_features, 0, _MAX_FEATURES)
     try:
-        y, indptr, indices, values = _parse(path, first_index=0 if zero_based else 1)
+        with open_raw(Path(path)) as file:
+            zipped = isinstance(file.stream, gzip.GzipFile)
+            parser = _core.LibfmParser(0 if zero_based else 1, n_bytes=0 if zipped else os.path.getsize(path))
+            while chunk := file.stream.read(_READ_BYTES):
+                parser.feed(chunk)
+            y, indptr, indices, values = parser.finish()
     except _core.LibfmError as error:
         raise DataFileError(f"{os.fspath(path)}, {error}") from None
     if zero_based == "auto" and indices.min(initial=1) >= 1:
@@ -86,7 +91,11 @@ def read_libfm(
             f"{os.fspath(path)}: the file holds {needed} features but n_features is {n_features}; "
             f"give at least {needed}, or None to take what the file needs"
         )
-    data = values if dtype == "float64" else _to_float32(path, values)
+    with np.errstate(over="ignore"):
+        data = values.astype(dtype, copy=False)
+    if dtype == "float32" and not np.isfinite(data).all():
+        what = f"the value {float(np.abs(values).max())} is too large for float32; read it with dtype='float64'"
+        raise DataFileError(f"{os.fspath(path)}: {what}")
     # SciPy keeps both index arrays in one type, and int64 would double the larger one.
     offsets = indptr.astype(np.int32) if len(indices) <= np.iinfo(np.int32).max else indptr
     X = sparse.csr_matrix((data, indices, offsets), shape=(len(y), n_features), copy=False)
@@ -124,19 +133,13 @@ def write_libfm(
     """
     if zero_based not in (True, False):
         raise ValueError(f"zero_based is {zero_based!r}; expected True or False")
-    rows = _to_csr(X)
+    indptr, indices, values = FeatureTable.of("X", X).arrays()
+    values = np.ascontiguousarray(values, dtype=np.float64)
     targets = np.ascontiguousarray(y, dtype=np.float64)
-    if targets.shape != (rows.shape[0],):
-        raise ValueError(f"y has shape {targets.shape} but X has {rows.shape[0]} rows; expected one target per row")
-    for name, values in (("y", targets), ("X", rows.data)):
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} holds NaN or infinity, which the format cannot; remove or replace them")
-    first_index = 0 if zero_based else 1
-    if rows.shape[1] + first_index > _MAX_FEATURES:
-        raise ValueError(f"X has {rows.shape[1]} columns; the format holds {_MAX_FEATURES - first_index} at most")
-
-    indptr, indices = rows.indptr.astype(np.int64), np.ascontiguousarray(rows.indices, np.int32)
-    values = np.ascontiguousarray(rows.data)
+    if targets.shape != (len(indptr) - 1,):
+        raise ValueError(f"y has shape {targets.shape} but X has {len(indptr) - 1} rows; expected one target per row")
+    if not np.isfinite(targets).all():
+        raise ValueError("y holds NaN or infinity, which the format cannot; remove or replace them")
     with atomic_write(path) as file:
         # No name and no time in the header: the same rows give the same bytes.
         zipped = os.fspath(path).endswith(".gz")
@@ -145,40 +148,7 @@ def write_libfm(
         while begin < len(targets):
             end = int(np.searchsorted(indptr, indptr[begin] + _WRITE_ENTRIES, side="right")) - 1
             end = min(max(end, begin + 1), begin + _WRITE_ENTRIES, len(targets))
-            out.write(_core.format_libfm(targets, indptr, indices, values, begin, end, first_index))
+            out.write(_core.format_libfm(targets, indptr, indices, values, begin, end, 0 if zero_based else 1))
             begin = end
         if zipped:
             out.close()
-
-
-def _parse(path: StrPath, first_index: int) -> _Csr:
-    with open_raw(Path(path)) as file:
-        zipped = isinstance(file.stream, gzip.GzipFile)
-        parser = _core.LibfmParser(first_index, n_bytes=0 if zipped else os.path.getsize(path))
-        while chunk := file.stream.read(_READ_BYTES):
-            parser.feed(chunk)
-        return parser.finish()
-
-
-def _to_float32(path: StrPath, values: NDArray[np.float64]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        narrow = values.astype(np.float32)
-    if not np.isfinite(narrow).all():
-        what = f"the value {float(np.abs(values).max())} is too large for float32; read it with dtype='float64'"
-        raise DataFileError(f"{os.fspath(path)}: {what}")
-    return narrow
-
-
-def _to_csr(X: sparse.spmatrix | sparse.sparray | ArrayLike) -> sparse.csr_matrix[np.float64]:
-    """`X` with sorted indices and no duplicates, sharing memory with it where it already is so."""
-    if not sparse.issparse(X):
-        X = np.asarray(X, dtype=np.float64)
-    if np.ndim(X) != 2:
-        raise ValueError(f"X has {np.ndim(X)} dimensions; expected 2, rows by features")
-    rows = cast("sparse.csr_matrix[np.float64]", sparse.csr_matrix(X, dtype=np.float64))
-    # SciPy trusts the index arrays, and wrong ones would make it read outside of them.
-    rows.check_format(full_check=True)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows

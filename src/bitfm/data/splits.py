@@ -1,4 +1,4 @@
-"""Which interactions to train on, and which to test on."""
+"""Which interactions to train on, and which to test on: masks with one entry per interaction."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "distinct_indices",
-    "split_by_time",
-    "split_cold_items",
-    "split_cold_users",
-    "split_leave_one_out",
-    "split_per_user",
-]
-
+__all__ = ["distinct_indices", "split_by_time", "split_cold", "split_leave_one_out", "split_per_user"]
 
 _WIDE = 4  # numbers closer together than so many times their count are found in a table, without sorting
 
@@ -58,11 +50,6 @@ def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -
     seed : int, default 0
         The same seed gives the same split.
 
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False in the test part.
-
     Examples
     --------
     >>> users = np.array(["Ann", "Ann", "Ann", "Bob", "Bob", "Cid"])
@@ -71,7 +58,8 @@ def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -
     (array(['Ann', 'Ann', 'Bob', 'Cid'], dtype='<U3'), array(['Ann', 'Bob'], dtype='<U3'))
     """
     _check_fraction("split_per_user", fraction)
-    _, user, count = _distinct("split_per_user", "users", users)
+    _, user = distinct_indices("split_per_user", "users", users)
+    count = np.bincount(user)
     order = np.lexsort((np.random.default_rng(seed).random(len(user)), user))
     rank = np.arange(len(user)) - np.repeat(np.cumsum(count) - count, count)
     train = np.zeros(len(user), bool)
@@ -80,60 +68,31 @@ def split_per_user(users: npt.ArrayLike, fraction: float = 0.5, seed: int = 0) -
     return train
 
 
-def split_cold_items(items: npt.ArrayLike, fraction: float = 0.2, seed: int = 0) -> npt.NDArray[np.bool_]:
-    """Return a mask of the training part: the interactions whose item is not one of a random share of the items.
+def split_cold(ids: npt.ArrayLike, fraction: float = 0.2, seed: int = 0) -> npt.NDArray[np.bool_]:
+    """Return a mask of the training part: all interactions but those of a random share of the users, or of the items.
 
-    No interaction with a cold item is left to train on. Only features can tell what it is like.
+    Nothing is known about a cold user or item but its features.
 
     Parameters
     ----------
-    items : array, the item of each interaction (numbers or strings)
+    ids : array, the user of each interaction, or the item (numbers or strings)
     fraction : float, default 0.2
-        The share of the distinct items that are cold, above 0 and below 1, rounded to whole items.
+        The share of the distinct ids that are cold, above 0 and below 1, rounded to whole ids.
     seed : int, default 0
         The same seed gives the same split.
-
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False for all interactions with a cold item.
 
     Examples
     --------
     >>> items = np.array(["rum", "gin", "rum", "tea", "ale", "oil", "oil"])
-    >>> train = split_cold_items(items)
+    >>> train = split_cold(items)
     >>> items[~train]
     array(['rum', 'rum'], dtype='<U3')
     """
-    return ~_cold("split_cold_items", "items", items, fraction, seed)
-
-
-def split_cold_users(users: npt.ArrayLike, fraction: float = 0.2, seed: int = 0) -> npt.NDArray[np.bool_]:
-    """Return a mask of the training part: the interactions of all users but a random share of them.
-
-    Nothing is known about a cold user but the features.
-
-    Parameters
-    ----------
-    users : array, the user of each interaction (numbers or strings)
-    fraction : float, default 0.2
-        The share of the distinct users that are cold, above 0 and below 1, rounded to whole users.
-    seed : int, default 0
-        The same seed gives the same split.
-
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False for all interactions of a cold user.
-
-    Examples
-    --------
-    >>> users = np.array(["Ann", "Bob", "Ann", "Cid", "Dan", "Eva", "Dan"])
-    >>> train = split_cold_users(users)
-    >>> users[~train]
-    array(['Dan', 'Dan'], dtype='<U3')
-    """
-    return ~_cold("split_cold_users", "users", users, fraction, seed)
+    _check_fraction("split_cold", fraction)
+    distinct, index = distinct_indices("split_cold", "ids", ids)
+    place = np.random.default_rng(seed).permutation(len(distinct))
+    warm: npt.NDArray[np.bool_] = place[index] >= round(len(distinct) * fraction)
+    return warm
 
 
 def split_leave_one_out(
@@ -152,18 +111,14 @@ def split_leave_one_out(
     seed : int, default 0
         The same seed gives the same split.
 
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False in the test part.
-
     Examples
     --------
     >>> users = np.array(["Ann", "Ann", "Ann", "Bob", "Bob", "Cid"])
     >>> split_leave_one_out(users, times=[3, 9, 5, 2, 1, 7])
     array([ True, False,  True, False,  True,  True])
     """
-    _, user, count = _distinct("split_leave_one_out", "users", users)
+    _, user = distinct_indices("split_leave_one_out", "users", users)
+    count = np.bincount(user)
     when = np.zeros(len(user)) if times is None else _times("split_leave_one_out", times)
     if len(when) != len(user):
         raise ValueError(f"split_leave_one_out: {len(user)} users and {len(when)} times; give one each.")
@@ -177,18 +132,13 @@ def split_by_time(times: npt.ArrayLike, fraction: float = 0.8) -> npt.NDArray[np
     """Return a mask of the training part: the interactions before some moment.
 
     Interactions of the same time stay together. So the cut lies between two times: where the training part comes
-    closest to the share that is asked for, and of two that are equally close, at the earlier.
+    closest to the share that is asked for, and of two that are equally close, at the earlier; neither part is empty.
 
     Parameters
     ----------
     times : array of numbers or datetime64, when each interaction was
     fraction : float, default 0.8
         The share to train on, above 0 and below 1.
-
-    Returns
-    -------
-    ndarray of bool, one per interaction
-        True in the training part, False in the test part; neither is empty.
 
     Examples
     --------
@@ -210,15 +160,6 @@ def split_by_time(times: npt.ArrayLike, fraction: float = 0.8) -> npt.NDArray[np
     return before
 
 
-def _cold(caller: str, side: str, values: npt.ArrayLike, fraction: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Return which interactions are of one of a random share of the distinct values."""
-    _check_fraction(caller, fraction)
-    n_distinct, numbers, _ = _distinct(caller, side, values)
-    place = np.random.default_rng(seed).permutation(n_distinct)
-    cold: npt.NDArray[np.bool_] = place[numbers] < round(n_distinct * fraction)
-    return cold
-
-
 def _check_fraction(caller: str, fraction: float) -> None:
     if not 0 < fraction < 1:
         raise ValueError(f"{caller}: fraction must be above 0 and below 1, got {fraction!r}.")
@@ -234,9 +175,3 @@ def _times(caller: str, times: npt.ArrayLike) -> npt.NDArray[Any]:
     if array.dtype.kind in "fM" and (np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)).any():
         raise ValueError(f"{caller}: every interaction needs a time, but some are missing (NaN or NaT).")
     return array
-
-
-def _distinct(caller: str, side: str, values: npt.ArrayLike) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.intp]]:
-    """Return how many distinct values there are, the number of each value, and how often each number occurs."""
-    distinct, numbers = distinct_indices(caller, side, values)
-    return len(distinct), numbers, np.bincount(numbers, minlength=len(distinct))

@@ -41,6 +41,7 @@ def _standardised(tastes: Iterable[list[int]]) -> Floats:
 
 
 _GENRE_TASTES = _standardised(genre["taste"] for genre in _GENRES)
+_GENRE_SHARES = np.array([genre["share"] for genre in _GENRES])
 
 
 def make_readers(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Floats]:
@@ -48,8 +49,7 @@ def make_readers(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Flo
     names = _people(rng, n, _WORDS["reader_surnames"])
     ages = rng.choice(len(_AGES), size=n, p=[0.08, 0.16, 0.24, 0.24, 0.16, 0.12])
     regions = _pick(rng, _WORDS["regions"], n)
-    shares = np.array([genre["share"] for genre in _GENRES])
-    ranked = np.argsort(-(np.log(shares) + rng.gumbel(size=(n, len(_GENRES)))), axis=1, kind="stable")[:, :3]
+    ranked = np.argsort(-(np.log(_GENRE_SHARES) + rng.gumbel(size=(n, len(_GENRES)))), axis=1, kind="stable")[:, :3]
     n_favourites = rng.choice([1, 2, 3], size=n, p=[0.35, 0.4, 0.25])
     is_favourite = np.arange(3) < n_favourites[:, None]
     liked = (_GENRE_TASTES[ranked] * is_favourite[:, :, None]).sum(axis=1) / np.sqrt(n_favourites)[:, None]
@@ -72,9 +72,8 @@ def make_books(rng: np.random.Generator, n: int) -> tuple[Columns, Floats, Float
     author_names = _people(rng, n_authors, _WORDS["author_surnames"])
     written = spread(n, 1 / np.sqrt(np.arange(1.0, n_authors + 1)), low=1, high=15 * _BOOKS_PER_AUTHOR)
     authors = rng.permutation(np.repeat(np.arange(n_authors), written))
-    shares = np.array([genre["share"] for genre in _GENRES])
-    home = rng.choice(len(_GENRES), size=n_authors, p=shares / shares.sum())
-    elsewhere = rng.choice(len(_GENRES), size=n, p=shares / shares.sum())
+    shares = _GENRE_SHARES / _GENRE_SHARES.sum()
+    home, elsewhere = rng.choice(len(_GENRES), size=n_authors, p=shares), rng.choice(len(_GENRES), size=n, p=shares)
     genres = np.where(rng.random(n) < 0.9, home[authors], elsewhere)
     # Two different themes per book, fifteen times as often one that is usual for its genre.
     usual = np.array([[15.0 if theme["name"] in genre["themes"] else 1.0 for theme in _THEMES] for genre in _GENRES])
@@ -105,16 +104,14 @@ def _mix(shares: dict[str, float], **parts: Floats) -> Floats:
 
 def _people(rng: np.random.Generator, n: int, surnames: Sequence[str]) -> list[str]:
     """Make `n` different names; an initial and then a town are added only when plain names run out."""
+    words = {"town": _WORDS["towns"], "initial": ascii_uppercase, "first": _WORDS["first_names"], "last": surnames}
 
-    def people(rows: list[int], initial: bool = False, town: bool = False) -> list[str]:
-        n_rows = len(rows)
-        towns = [f" of {word}" for word in _pick(rng, _WORDS["towns"], n_rows)] if town else [""] * n_rows
-        initials = [f" {letter}." for letter in _pick(rng, ascii_uppercase, n_rows)] if initial else [""] * n_rows
-        parts = _pick(rng, _WORDS["first_names"], n_rows), initials, _pick(rng, surnames, n_rows), towns
-        return [f"{first}{x} {last}{of}" for first, x, last, of in zip(*parts, strict=True)]
+    def people(form: str, rows: list[int]) -> list[str]:
+        drawn = {slot: _pick(rng, words[slot], len(rows)) for slot in words if slot in form}
+        return [form.format(**dict(zip(drawn, parts, strict=True))) for parts in zip(*drawn.values(), strict=True)]
 
-    with_initial, with_town = partial(people, initial=True), partial(people, initial=True, town=True)
-    return _distinct(n, [people] * 3 + [with_initial] * 2 + [with_town] * 2)
+    forms = ["{first} {last}"] * 3 + ["{first} {initial}. {last}"] * 2 + ["{first} {initial}. {last} of {town}"] * 2
+    return _distinct(n, [partial(people, form) for form in forms])
 
 
 def _titles(rng: np.random.Generator, genres: NDArray[np.intp]) -> list[str]:

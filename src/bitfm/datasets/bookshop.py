@@ -152,16 +152,15 @@ def make_bookshop(n_readers: int = 2000, n_books: int = 1000, n_ratings: int = 6
     readers, reader_bias, reader_taste = make_readers(reader_rng, n_readers)
     books, book_bias, book_taste = make_books(book_rng, n_books)
     truth = Truth(_GLOBAL_MEAN, reader_bias, book_bias, reader_taste, book_taste, _NOISE_SD)
-    columns, reader_rows, book_rows = _make_ratings(rating_rng, n_ratings, truth)
+    reader_rows, book_rows, stars, times = _make_ratings(rating_rng, n_ratings, truth)
     names = [readers["reader"][i] for i in reader_rows.tolist()]
     titles = [books["title"][i] for i in book_rows.tolist()]
-    ratings: Columns = {"reader": names, "title": titles, **columns}
+    ratings: Columns = {"reader": names, "title": titles, "rating": stars, "time": times}
     return Bookshop(readers, books, ratings, reader_rows, book_rows, truth)
 
 
-def _make_ratings(
-    rng: np.random.Generator, n: int, truth: Truth
-) -> tuple[Columns, NDArray[np.int32], NDArray[np.int32]]:
+def _make_ratings(rng: np.random.Generator, n: int, truth: Truth) -> tuple[NDArray[Any], ...]:
+    """Return the rows of readers and of books, the stars and the times, in order of time."""
     n_readers, n_books = len(truth.reader_bias), len(truth.book_bias)
     activity = np.exp(rng.normal(0, 0.9, size=n_readers))
     counts = spread(n, activity, low=min(_FEW_RATINGS, n // n_readers), high=n_books)
@@ -175,5 +174,4 @@ def _make_ratings(
     rank = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
     times = times[order] + rank  # one second apart at least, so a reader's ratings have one order
     order, times = order[by_time := np.argsort(times, kind="stable")], times[by_time]
-    columns: Columns = {"rating": stars[order].astype(np.int64), "time": times}
-    return columns, readers[order].astype(np.int32), books[order].astype(np.int32)
+    return readers[order].astype(np.int32), books[order].astype(np.int32), stars[order].astype(np.int64), times

@@ -1,6 +1,6 @@
 """Metrics, splits, and how sure a result is."""
 
-from bitfm.data.splits import split_by_time, split_cold_items, split_cold_users, split_leave_one_out, split_per_user
+from bitfm.data.splits import split_by_time, split_cold, split_leave_one_out, split_per_user
 from bitfm.evaluation.per_user import Comparison, PerUser, compare
 from bitfm.evaluation.ranking import RankMetrics, auc, rank_catalogue, rank_metrics
 from bitfm.evaluation.ratings import mae, mae_per_user, ndcg, ndcg_per_user, rmse, rmse_per_user
@@ -20,8 +20,7 @@ __all__ = [
     "rmse",
     "rmse_per_user",
     "split_by_time",
-    "split_cold_items",
-    "split_cold_users",
+    "split_cold",
     "split_leave_one_out",
     "split_per_user",
 ]

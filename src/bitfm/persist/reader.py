@@ -36,11 +36,14 @@ class Contents:
         As it was given to `write`.
     version : int
         The file's format version.
+    path : str
+        Of the file, for errors about what is read later.
     """
 
     tensors: Mapping[str, NDArray[Any]]
     metadata: Mapping[str, str]
     version: int = layout.FORMAT_VERSION
+    path: str = ""
 
 
 class _DamageError(Exception):
@@ -92,7 +95,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
             ) from None
     stored = [slot for slot in slots if not layout.is_padding(slot.name)]
     tensors = {slot.name: data[slot.begin : slot.end].view(slot.dtype).reshape(slot.shape) for slot in stored}
-    return Contents(MappingProxyType(tensors), MappingProxyType(metadata), version)
+    return Contents(MappingProxyType(tensors), MappingProxyType(metadata), version, os.fspath(path))
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

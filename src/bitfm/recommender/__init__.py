@@ -1,21 +1,9 @@
 """Tables in, recommendations out: own ids, own columns, cold start, and changes without a new fit."""
 
-from bitfm.recommender._changes import solve_rows
 from bitfm.recommender._evaluation import Evaluation
-from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._saving import open_recommender
 from bitfm.recommender._state import State
 from bitfm.recommender.recommender import Recommender
 from bitfm.recommender.user_towers import USER_TOWERS, StoredUsers, UserTower
 
-__all__ = [
-    "USER_TOWERS",
-    "Evaluation",
-    "InteractionMatrix",
-    "Recommender",
-    "State",
-    "StoredUsers",
-    "UserTower",
-    "open_recommender",
-    "solve_rows",
-]
+__all__ = ["USER_TOWERS", "Evaluation", "Recommender", "State", "StoredUsers", "UserTower", "open_recommender"]

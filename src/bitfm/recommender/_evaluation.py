@@ -9,13 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Block
+from bitfm.data.interactions import Interactions
 from bitfm.errors import EmptyTableError
-from bitfm.parameters import Parameters, towers
+from bitfm.parameters import Parameters, towers, with_all_ids
+from bitfm.recommender._inputs import contexts_of
+from bitfm.recommender._matrix import entry_keys
+from bitfm.recommender._side import SEEN_FIELDS
 from bitfm.recommender._state import State
 from bitfm.retrieval import Index
 from bitfm.validation import thread_count
 
-__all__ = ["Evaluation", "evaluate_each_event", "evaluate_events", "evaluate_ratings"]
+__all__ = ["Evaluation", "evaluate", "widened"]
 
 
 @dataclass(frozen=True)
@@ -56,79 +60,70 @@ class Evaluation:
         return {name: value for name, value in named.items() if value is not None}
 
 
-def evaluate_ratings(
-    state: State,
-    parameters: Parameters,
-    users: npt.NDArray[Any],
-    items: npt.NDArray[Any],
-    ratings: npt.NDArray[np.float64],
-    context: Block | None,
-    names: npt.NDArray[Any],
-    k: int,
-) -> Evaluation:
-    """Rank each user's interactions; `names` tells users apart that are not known."""
+def widened(state: State, parameters: Any) -> Any:
+    """Return parameters of another model of the same training data with a column for every id."""
+    if parameters.sizes == state.sizes:
+        return parameters
+    observed = {name: np.flatnonzero(np.diff(state.log.side(name).indptr)) for name in SEEN_FIELDS}
+    return with_all_ids(parameters, observed, {name: len(state.side(name)) for name in SEEN_FIELDS}, SEEN_FIELDS)
+
+
+def evaluate(state: State, parameters: Parameters, test: Interactions, k: int, by: str) -> Evaluation:
+    """Return how good parameters are on interactions; `by` says how events are ranked."""
     from bitfm.evaluation import mae, ndcg, rmse
 
+    users, items = state.users.ids.indices(test.users), state.items.ids.indices(test.items)
+    context = contexts_of(state, test)
+    names = test.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
+    if test.target is None:
+        unknown = np.unique(test.items.filter(items < 0), return_inverse=True)[1]
+        items = items.astype(np.int64)
+        items[items < 0] = len(state.items) + unknown  # which nobody can find
+        if by == "interaction" or (by == "auto" and state.context):
+            return _ranked(state, parameters, users, context, None, np.arange(len(items)), items, k)
+        _, first, query = np.unique(names, return_index=True, return_inverse=True)
+        seen = state.log.by_user.take(users[first])
+        n = seen.n_columns
+        new = (items >= n) | ~np.isin(query * n + items, entry_keys(seen))  # else there is nothing to recommend
+        return _ranked(state, parameters, users[first], None, seen, query[new], items[new], k)
     scores = parameters.scores(state.blocks(users, items, context).design(), thread_count(state.n_jobs))
     scores = np.asarray(scores, np.float64)
     return Evaluation(
-        ndcg=float(ndcg(names, ratings, scores, k=k)),
+        ndcg=float(ndcg(names, test.target, scores, k=k)),
         k=k,
         users=len(np.unique(names)),
-        interactions=len(ratings),
-        rmse=float(rmse(ratings, scores)),
-        mae=float(mae(ratings, scores)),
+        interactions=len(test),
+        rmse=float(rmse(test.target, scores)),
+        mae=float(mae(test.target, scores)),
     )
 
 
-def evaluate_events(
+def _ranked(
     state: State,
     parameters: Parameters,
     users: npt.NDArray[Any],
-    items: npt.NDArray[Any],
-    names: npt.NDArray[Any],
-    k: int,
-) -> Evaluation:
-    """Rank for each user what is new to them: all held-out items should come first.
-
-    Items that are not known have indices beyond those that are.
-    """
-    import scipy.sparse as sp
-
-    _, first, query = np.unique(names, return_index=True, return_inverse=True)
-    of_queries = users[first]
-    width = max(len(state.items), int(items.max(initial=-1)) + 1)
-    seen = state.log.by_user.take(of_queries)
-    keys = query * width + items
-    had = np.repeat(np.arange(len(first)), np.diff(seen.indptr)) * width + seen.indices
-    new = ~np.isin(keys, had)  # else there is nothing to recommend
-    entries = np.ones(int(new.sum())), (query[new], items[new])
-    relevant = sp.csr_matrix(entries, shape=(len(of_queries), width))
-    return _measured(_best(state, parameters, of_queries, None, seen, k), relevant, k)
-
-
-def evaluate_each_event(
-    state: State,
-    parameters: Parameters,
-    users: npt.NDArray[Any],
-    items: npt.NDArray[Any],
     context: Block | None,
+    seen: Any,
+    queries: npt.NDArray[Any],
+    items: npt.NDArray[Any],
     k: int,
 ) -> Evaluation:
-    """Rank the catalogue for each interaction, in its context: its item should come first, seen before or not."""
+    """Rank the catalogue for queries, without what their users have seen: each item should come first in its query."""
     import scipy.sparse as sp
 
-    n = len(state.items)
-    entries = np.ones(len(items)), (np.arange(len(items)), np.where(items < 0, n, items))
-    relevant = sp.csr_matrix(entries, shape=(len(items), n + 1))
-    return _measured(_best(state, parameters, users, context, None, k), relevant, k)
-
-
-def _measured(found: npt.NDArray[np.int64], relevant: Any, k: int) -> Evaluation:
     from bitfm.evaluation import rank_metrics
 
-    if not relevant.nnz:
+    if not len(items):
         raise EmptyTableError("test: no interaction has an item that is new to its user; give others.")
+    if parameters is state.index.parameters:
+        index, rows = state.index, state.query_rows(users, context)
+    else:
+        catalogue = np.arange(len(state.items))
+        index = Index(parameters, Block(catalogue, state.tables("item", catalogue)), "item")
+        rows = towers(parameters, "item")[0].rows_of(state.queries(users, context), thread_count(state.n_jobs))
+    found = index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]
+    shape = len(users), max(len(state.items), int(items.max()) + 1)
+    relevant = sp.csr_matrix((np.ones(len(items)), (queries, items)), shape=shape)
     means = rank_metrics(found, relevant, k=min(k, found.shape[1])).means()
     return Evaluation(
         ndcg=float(means["ndcg"]),
@@ -138,16 +133,3 @@ def _measured(found: npt.NDArray[np.int64], relevant: Any, k: int) -> Evaluation
         hit_rate=float(means["hit"]),
         mrr=float(means["reciprocal_rank"]),
     )
-
-
-def _best(
-    state: State, parameters: Parameters, users: npt.NDArray[Any], context: Block | None, seen: Any, k: int
-) -> npt.NDArray[np.int64]:
-    """Return the best items, ranked as they are served: by an index."""
-    if parameters is state.index.parameters:
-        index, rows = state.index, state.query_rows(users, context)
-    else:
-        catalogue = np.arange(len(state.items))
-        index = Index(parameters, Block(catalogue, state.tables("item", catalogue)), "item")
-        rows = towers(parameters, "item")[0].rows_of(state.queries(users, context), thread_count(state.n_jobs))
-    return index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]

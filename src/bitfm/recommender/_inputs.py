@@ -1,25 +1,36 @@
-"""What is given to a fitted recommender, checked; and what it answers, as frames."""
+"""What is given to a fitted recommender, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Block
+from bitfm.data.feature_table import FeatureTable
 from bitfm.data.interactions import Interactions
-from bitfm.data.tables import as_frame, ids_of, in_kind, need_columns, need_distinct, need_rows
-from bitfm.recommender._contexts import context_block
-from bitfm.recommender._query import Found, titles_of
+from bitfm.data.tables import as_frame, ids_of, need_columns
+from bitfm.errors import MissingColumnError, UnknownIdError
+from bitfm.recommender._side import CONTEXT, context_block, distinct_ids, encode
 from bitfm.recommender._state import State
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["answer", "contexts_of", "interactions_of", "is_id", "pairs_of", "rows_of"]
+__all__ = [
+    "context_of",
+    "contexts_of",
+    "history_of",
+    "interactions_of",
+    "is_id",
+    "item_index",
+    "known_items",
+    "pairs_of",
+    "row_of",
+    "rows_of",
+]
 
 
 def interactions_of(state: State, table: Any, what: str) -> Interactions:
@@ -42,10 +53,9 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
     if isinstance(pairs, Sequence) and not isinstance(pairs, str) and all(_is_pair(pair) for pair in pairs):
         return state.users.indices_of([u for u, _ in pairs]), state.items.indices_of([i for _, i in pairs]), None
     frame, _ = as_frame("pairs", pairs)
-    user, item = state.users.id_column, state.items.id_column
-    need_columns("pairs", frame, [user, item])
-    users = state.users.ids.indices(ids_of("pairs", frame, user).text)
-    items = state.items.ids.indices(ids_of("pairs", frame, item).text)
+    users, items = (
+        side.ids.indices(ids_of("pairs", frame, side.id_column).text) for side in (state.users, state.items)
+    )
     if not state.context:
         return users, items, None
     missing = [pl.lit(None).alias(c.name) for c in state.context if c.name not in frame.columns]
@@ -54,41 +64,91 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
 
 def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFrame]:
     """Return the ids and the columns of users or items."""
-    what, id_column = f"{name}s", state.side(name).id_column
-    frame, _ = as_frame(what, table)
-    need_columns(what, frame, [id_column])
-    need_rows(what, frame)
-    ids = ids_of(what, frame, id_column).text
-    need_distinct(what, ids)
-    return ids, frame
+    frame, _ = as_frame(f"{name}s", table)
+    return distinct_ids(f"{name}s", frame, state.side(name).id_column).text, frame
 
 
-def answer(state: State, found: Found, users: list[Any] | None) -> Any:
-    """Return items that were found as a frame of the kind that the recommender was fitted on."""
-    import polars as pl
-
-    if users is None and len(found.items) == 1 and found.items[0].min(initial=0) >= 0:  # one query should take no time
-        items, n = found.items[0], found.items.shape[1]
-        series = [_ranks(n), state.items.ids_of(items).alias("item")]
-        series.append(pl.Series("score", found.scores[0].tolist(), dtype=pl.Float32))
-        titles = titles_of(state, items)
-        return in_kind(pl.DataFrame(series if titles is None else [*series, titles.alias("title")]), state.frames)
-    there = found.items >= 0
-    queries, ranks = np.nonzero(there)
-    items = found.items[there]
-    columns: dict[str, Any] = {} if users is None else {"user": pl.Series(users, strict=False).gather(queries)}
-    columns |= {"rank": ranks + 1, "item": state.items.ids_of(items), "score": found.scores[there]}
-    titles = titles_of(state, items)
-    if titles is not None:
-        columns["title"] = titles
-    return in_kind(pl.DataFrame(columns), state.frames)
+def context_of(state: State, context: Mapping[str, Any] | None, n: int) -> Block | None:
+    """Return one context for n queries."""
+    fields = row_of(state, CONTEXT, context)
+    return Block(np.zeros(n, np.int32), fields) if state.context else None
 
 
-@lru_cache(maxsize=16)
-def _ranks(n: int) -> pl.Series:
-    import polars as pl
+def row_of(state: State, side: str, given: Mapping[str, Any] | None) -> dict[str, FeatureTable]:
+    """Return the fields of one user, or context; columns that the fit found to tell nothing are passed over."""
+    columns, values = state.context if side == CONTEXT else state.users.columns, dict(given or {})
+    ignored = {note.column for note in state.columns if note.side == side and not note.features} if values else set()
+    unknown = sorted(set(values) - {column.name for column in columns} - ignored)
+    if unknown:
+        known = ", ".join(sorted(column.name for column in columns))
+        if side == CONTEXT:
+            known = known or "none; name them at the fit with context="
+            raise MissingColumnError(f"context: there is no column {unknown[0]!r}; the context's columns are {known}.")
+        raise MissingColumnError(f"features: users have no column {unknown[0]!r}; the columns are {known or 'none'}.")
+    return encode(columns, values)
 
-    return pl.Series("rank", range(1, n + 1), dtype=pl.Int64)
+
+def item_index(state: State, item: Any) -> int:
+    """Return an item's index, or refuse one that is not known."""
+    index = int(state.items.indices_of([item])[0])
+    if index < 0:
+        some = ", ".join(map(repr, state.items.ids_of(np.arange(min(3, len(state.items)))).to_list()))
+        raise UnknownIdError(f"item {item!r} is not known; add it with add_items, or ask for one of {some}, ….")
+    return index
+
+
+def known_items(state: State, given: Any) -> npt.NDArray[np.int32] | None:
+    """Return the indices of items to choose from, or to leave out; a single id is one."""
+    if given is None:
+        return None
+    indices = state.items.indices_of([given] if is_id(given) else list(given))
+    return indices[indices >= 0]
+
+
+def history_of(state: State, history: Any) -> FeatureTable:
+    """Return one row of known items with their ratings, NaN if none; of an item given twice, the last rating."""
+    pairs: dict[int, float] = {}
+    for one in _entries(state, history):
+        item, rating = one if _is_pair(one) else (one, None)
+        index = int(state.items.indices_of([item])[0])
+        if index < 0:
+            continue
+        if state.target is None:
+            pairs[index] = 1.0
+        else:
+            pairs[index] = float("nan") if rating is None else _rating(item, rating)
+    indices = np.array(sorted(pairs), np.int32)
+    ratings = np.array([pairs[index] for index in sorted(pairs)])
+    return FeatureTable.sparse(np.array([0, len(indices)]), indices, ratings, len(state.items))
+
+
+def _entries(state: State, history: Any) -> Iterable[Any]:
+    """Return items, or pairs of an item and a rating, from all that people give."""
+    if isinstance(history, Mapping):
+        return history.items()
+    if hasattr(history, "columns"):  # a frame
+        frame, _ = as_frame("history", history)
+        names = [state.items.id_column, *([state.target] if state.target in frame.columns else [])]
+        need_columns("history", frame, names)
+        return frame.select(names).rows() if len(names) == 2 else frame[names[0]].to_list()
+    if isinstance(history, np.ndarray):
+        return [tuple(row) for row in history.tolist()] if history.ndim == 2 else list(history.tolist())
+    alone = isinstance(history, tuple) and len(history) == 2 and isinstance(history[1], int | float)
+    if isinstance(history, str) or not isinstance(history, Iterable) or alone:
+        raise TypeError(
+            f"history: expected a list of items, or of pairs of an item and a rating, got {history!r}; make it a list."
+        )
+    return history
+
+
+def _rating(item: Any, rating: Any) -> float:
+    try:
+        value = float(rating)
+    except (TypeError, ValueError):
+        value = float("nan")
+    if not np.isfinite(value):
+        raise ValueError(f"history: the rating of item {item!r} is {rating!r}; give a number, or the bare item.")
+    return value
 
 
 def is_id(given: Any) -> bool:

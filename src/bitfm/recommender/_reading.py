@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,30 +10,18 @@ import numpy as np
 from bitfm.data import FittedColumn, Ignored, Kind, infer_kind, kind_of
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import as_text
-from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
+from bitfm.data.tables import as_frame, need_columns
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ValueInTableError
-from bitfm.recommender._side import Side, Titles
+from bitfm.recommender._side import CONTEXT, ColumnNote, Side, Titles, distinct_ids
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ColumnNote", "SideReader"]
+__all__ = ["SideReader"]
 
 _TITLES = ("title", "name")
 _DECLARED = "as declared"
-
-
-@dataclass(frozen=True)
-class ColumnNote:
-    """What a column was taken for, and why."""
-
-    side: str
-    column: str
-    kind: str
-    why: str
-    features: int
-    missing: float
 
 
 class SideReader:
@@ -46,38 +33,32 @@ class SideReader:
         self.notes: list[ColumnNote] = []
 
     def read(
-        self, name: str, frame: pl.DataFrame | None, id_column: str, observed: pl.Series, whole: bool, title: str | None
+        self, name: str, table: Any, id_column: str, observed: pl.Series, whole: bool, title: str | None = None
     ) -> Side:
         """Return a side with all ids that were observed in the interactions or have a row of their own."""
         import polars as pl
 
-        if frame is None:
-            return Side(name, id_column, Vocabulary.of(observed), whole, (), ())
+        if table is None:
+            return Side(name, id_column, Vocabulary.of(observed), whole)
         what = f"{name}s"
+        frame, _ = as_frame(what, table)
         need_columns(what, frame, [id_column, *([title] if title is not None else [])])
-        need_rows(what, frame)
-        ids = ids_of(what, frame, id_column)
-        need_distinct(what, ids.text)
+        ids = distinct_ids(what, frame, id_column)
         vocabulary = Vocabulary.of(pl.concat([ids.text.rename("id"), observed.rename("id")]))
-        indices = vocabulary.indices(ids.text)
-        columns, tables = [], []
-        for column in self.columns(name, frame.drop(id_column)):
-            columns.append(column)
-            rows = np.full(len(vocabulary), -1)
-            rows[indices] = np.arange(len(indices))
-            tables.append(FeatureTable.of(column.name, column.transform(frame[column.name])).take(rows))
+        rows = np.full(len(vocabulary), -1)  # of the table, -1 where it has none
+        rows[vocabulary.indices(ids.text)] = np.arange(len(frame))
+        columns = self.columns(name, frame.drop(id_column))
+        tables = tuple(FeatureTable.of(c.name, c.transform(frame[c.name])).take(rows) for c in columns)
         if title is None:
             title = next((c for c in frame.columns if c.lower() in _TITLES and c != id_column), None)
         titles = None
         if title is not None:
             texts = as_text(frame[title])
             known = Vocabulary.of(texts)
-            of_rows = np.full(len(vocabulary), -1, np.int32)
-            of_rows[indices] = known.indices(texts)
-            titles = Titles(title, known, of_rows)
-        return Side(name, id_column, vocabulary, ids.whole and whole, tuple(columns), tuple(tables), titles)
+            titles = Titles(title, known, np.append(known.indices(texts), np.int32(-1))[rows])
+        return Side(name, id_column, vocabulary, ids.whole and whole, columns, tables, titles)
 
-    def columns(self, side: str, frame: pl.DataFrame) -> list[FittedColumn]:
+    def columns(self, side: str, frame: pl.DataFrame) -> tuple[FittedColumn, ...]:
         """Fit every column that tells something, by its declared kind or by what it looks like."""
         fitted = []
         for name in frame.columns:
@@ -85,14 +66,14 @@ class SideReader:
             missing = frame[name].null_count() / max(len(frame), 1)
             column = None if isinstance(kind, Ignored) else kind.fit(name, frame[name])
             if why == _DECLARED:
-                _need_readable(f"{side}s" if side != "context" else side, kind, frame[name])
+                _need_readable(f"{side}s" if side != CONTEXT else side, kind, frame[name])
             if column is not None and column.width:
                 fitted.append(column)
             features = 0 if column is None else column.width
             facts = "" if column is None else column.facts()
             reason = why if not facts or facts == why else f"{why}: {facts}"
             self.notes.append(ColumnNote(side, name, kind.called, reason, features, missing))
-        return fitted
+        return tuple(fitted)
 
     def finish(self) -> None:
         """Refuse kinds that were declared for columns which are not there."""

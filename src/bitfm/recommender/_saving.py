@@ -19,9 +19,8 @@ from bitfm.errors import ModelFileError
 from bitfm.parameters import CodeParameters, Parameters, Prior, SideMoments, pack_model, unpack_model
 from bitfm.persist import Tensor, Tensors
 from bitfm.recommender._matrix import InteractionMatrix
-from bitfm.recommender._reading import ColumnNote
-from bitfm.recommender._side import Side, Titles
-from bitfm.recommender._state import CONTEXT, SEEN_FIELDS, FittedTables, State, field_name
+from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, ColumnNote, Side, Titles, field_name
+from bitfm.recommender._state import State
 from bitfm.retrieval import Index, pack_index, unpack_index
 
 if TYPE_CHECKING:
@@ -52,15 +51,6 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True):
     verbose: int
 
 
-class _Note(msgspec.Struct, forbid_unknown_fields=True):
-    side: str
-    column: str
-    kind: str
-    why: str
-    features: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
-    missing: _Amount
-
-
 class _HeldOut(msgspec.Struct, forbid_unknown_fields=True):
     share: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     seed: Annotated[int, msgspec.Meta(ge=0)]
@@ -78,7 +68,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     target: str | None
     time: str | None
     frames: FrameKind
-    columns: list[_Note]
+    columns: list[ColumnNote]
     notes: dict[str, str]
     user_tower: str
     held_out: _HeldOut | None
@@ -90,20 +80,20 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
     state = recommender.state
     tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors())
     for name, moments in state.moments.items():
-        tables |= persist.put(f"moments.{name}.", {"second_moment": moments.second_moment, "unseen": moments.unseen})
+        tables |= persist.put(f"moments.{name}.", {matrix: getattr(moments, matrix) for matrix in _MOMENTS})
     hints = get_type_hints(_Settings, include_extras=True)
     settings = {name: persist.plain(name, getattr(recommender, name), hint) for name, hint in hints.items()}
     about = _Entry(
         user=_pack_side(state.users, tables),
         item=_pack_side(state.items, tables),
         context=_pack_columns("context", state.context, tables),
-        priors={name: (prior.noise, prior.weight, prior.factor) for name, prior in state.priors.items()},
+        priors=dict(state.priors),
         negatives_per={name: (m.negatives_per_event, m.negatives_per_item) for name, m in state.moments.items()},
         negatives=state.negatives,
         target=state.target,
         time=state.time,
         frames=state.frames,
-        columns=[_Note(**vars(note)) for note in recommender.columns],
+        columns=state.columns,
         notes=_texts(recommender.notes),
         user_tower=state.user_tower,
         held_out=None if recommender.held_out is None else _HeldOut(*recommender.held_out),
@@ -125,29 +115,37 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     if not isinstance(parameters, CodeParameters) or index is None or not parameters.across:
         raise ModelFileError("holds tables of a recommender without its model and index")
     tables = persist.below(contents.tensors, PREFIX)
-    users, items = _side("user", about.user, tables), _side("item", about.item, tables)
+    users = _side("user", about.user, tables, contents.path)
+    items = _side("item", about.item, tables, contents.path)
     context = _columns("context", about.context, tables)
     _check(parameters, users, items, context, index)
-    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), persist.below(tables, "log.")))
+    of_log = persist.below(tables, "log.")
+    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), of_log, contents.path))
     if not set(SEEN_FIELDS) == set(about.priors) == set(about.negatives_per):
         raise ModelFileError("has priors of sides that there are not")
-    state = State.of(
-        FittedTables(users, items, context, log, parameters, about.settings.n_jobs, about.user_tower),
-        model=record,
-        index=index,
-        priors={name: Prior(*prior) for name, prior in about.priors.items()},
-        moments={name: _moments(name, about, tables, parameters) for name in SEEN_FIELDS},
+    state = State(
+        users,
+        items,
+        context,
+        log,
+        parameters,
+        index,
+        record,
+        n_jobs=about.settings.n_jobs,
+        user_tower=about.user_tower,
         negatives=about.negatives,
         target=about.target,
         time=about.time,
         frames=about.frames,
+        columns=about.columns,
+        priors={name: Prior(*prior) for name, prior in about.priors.items()},
+        moments={name: _moments(name, about, tables, parameters) for name in SEEN_FIELDS},
     )
     if about.settings.n_jobs == 0:
         raise ModelFileError("has n_jobs = 0, expected any other whole number")
-    notes = [ColumnNote(**msgspec.structs.asdict(note)) for note in about.columns]
-    held_out = None if about.held_out is None else HeldOut(**msgspec.structs.asdict(about.held_out))
+    held_out = None if about.held_out is None else HeldOut(*msgspec.structs.astuple(about.held_out))
     settings = {**msgspec.structs.asdict(about.settings), "user_tower": about.user_tower}
-    return Recommender.of_state(state, notes, about.notes, held_out, **settings)
+    return Recommender.of_state(state, about.notes, held_out, **settings)
 
 
 def _texts(notes: Mapping[Any, Any]) -> dict[str, str]:
@@ -194,11 +192,11 @@ def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:
     return _SideEntry(side.id_column, side.integer_ids, columns, None if side.titles is None else side.titles.column)
 
 
-def _side(name: str, about: _SideEntry, tables: Tensors) -> Side:
+def _side(name: str, about: _SideEntry, tables: Tensors, file: str) -> Side:
     ids = Vocabulary.from_tensors(persist.below(tables, f"{name}.ids."))
     columns = _columns(name, about.columns, tables)
     rows = tuple(
-        FeatureTable.from_tensors(len(ids), column.width, persist.below(tables, f"{name}.table.{number}."))
+        FeatureTable.from_tensors(len(ids), column.width, persist.below(tables, f"{name}.table.{number}."), file)
         for number, column in enumerate(columns)
     )
     titles = _titles(about.title, persist.below(tables, f"{name}.titles."), len(ids))

@@ -1,16 +1,20 @@
-"""One side of the interactions: its ids, its columns, and the table of each column."""
+"""Users, items and contexts as fields of a model: ids, columns, and the table of each column."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import as_text, one_as_text
+from bitfm.data.tables import ids_of, need_distinct, need_rows
+from bitfm.data.tables.values import Ids
 from bitfm.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -18,9 +22,33 @@ if TYPE_CHECKING:
 
     from bitfm.data import FittedColumn
 
-__all__ = ["Side", "Titles", "one_hot_ids", "one_value"]
+__all__ = [
+    "CONTEXT",
+    "SEEN_FIELDS",
+    "ColumnNote",
+    "Side",
+    "Titles",
+    "context_block",
+    "distinct_ids",
+    "encode",
+    "field_name",
+    "field_tables",
+]
 
+CONTEXT = "context"  # the block of the context's columns
+SEEN_FIELDS = {"user": "history", "item": "raters"}
 _FEW = 64  # so many ids are read one by one in less time than it takes to cast a column
+
+
+class ColumnNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a column was taken for, and why."""
+
+    side: str
+    column: str
+    kind: str
+    why: str
+    features: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    missing: Annotated[float, msgspec.Meta(ge=0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +80,8 @@ class Side:
     id_column: str
     ids: Vocabulary
     integer_ids: bool  # they came as integers and go out as such
-    columns: tuple[FittedColumn, ...]
-    tables: tuple[FeatureTable, ...]
+    columns: tuple[FittedColumn, ...] = ()
+    tables: tuple[FeatureTable, ...] = ()
     titles: Titles | None = None
 
     def __len__(self) -> int:
@@ -78,65 +106,92 @@ class Side:
         whole = ids.cast(pl.Int64, strict=False) if self.integer_ids else ids
         return ids if whole.null_count() > ids.null_count() else whole  # of more than 64 bits
 
-    def own_tables(self, indices: npt.NDArray[Any] | None = None) -> dict[str, FeatureTable]:
-        """Return the columns' tables for some rows, or all; a row of index -1 is empty."""
-        return {
-            column.name: table if indices is None else table.take(indices)
-            for column, table in zip(self.columns, self.tables, strict=True)
-        }
+    def fields(self, indices: npt.NDArray[Any]) -> dict[str, FeatureTable]:
+        """Return the columns' fields for some rows; a row of index -1 is empty."""
+        columns = zip(self.columns, self.tables, strict=True)
+        return {field_name(column.name): table.take(indices) for column, table in columns}
 
-    def encode(self, features: Mapping[str, Any] | pl.DataFrame, n_rows: int) -> dict[str, FeatureTable]:
-        """Return the columns' tables for rows with the values given; what is not given is missing."""
-        import polars as pl
-
-        tables = {}
-        for column in self.columns:
-            if column.name in (features.columns if isinstance(features, pl.DataFrame) else features):
-                values = features[column.name]
-                series = values if isinstance(values, pl.Series) else one_value(column.name, values)
-                tables[column.name] = FeatureTable.of(column.name, column.transform(series))
-            else:
-                tables[column.name] = FeatureTable.empty(n_rows, column.width)
-        return tables
-
-    def with_rows(self, ids: pl.Series, frame: pl.DataFrame) -> tuple[Side, npt.NDArray[np.int32]]:
-        """Return a side to which these rows were added, or in which they take the place of others; and their indices.
+    def with_rows(self, ids: pl.Series, frame: pl.DataFrame) -> Side:
+        """Return a side to which these rows were added, or in which they take the place of others.
 
         A column that the frame does not have keeps its values.
         """
+        import polars as pl
+
         extended = self.ids.extended(ids)
         indices = extended.indices(ids)
         tables = []
         for column, table in zip(self.columns, self.tables, strict=True):
             if column.name in frame.columns:
                 changed = FeatureTable.of(column.name, column.transform(frame[column.name]))
-                tables.append(table.replaced(indices, changed).padded(len(extended)))
-            else:
-                tables.append(table.padded(len(extended)))
+                table = table.replaced(indices, changed)
+            tables.append(table.padded(len(extended)))
         titles = self.titles
-        if titles is not None and titles.column in frame.columns:
-            titles = titles.replaced(indices, as_text(frame[titles.column]), len(extended))
-        elif titles is not None:
-            titles = titles.replaced(indices[:0], ids[:0], len(extended))
-        whole = self.integer_ids and _are_whole(ids)
-        return replace(self, ids=extended, integer_ids=whole, tables=tuple(tables), titles=titles), indices
+        if titles is not None:
+            told = titles.column in frame.columns
+            texts = as_text(frame[titles.column]) if told else ids[:0]
+            titles = titles.replaced(indices if told else indices[:0], texts, len(extended))
+        whole = (ids.cast(pl.Int64, strict=False).cast(pl.String) == ids).fill_null(False).all()
+        integers = self.integer_ids and whole
+        return replace(self, ids=extended, integer_ids=integers, tables=tuple(tables), titles=titles)
 
 
-def one_hot_ids(indices: npt.NDArray[Any], n_columns: int) -> FeatureTable:
-    """Return the table of bare ids; an index of -1, or one that the model has no column for, is an empty row."""
-    return FeatureTable.one_hot(np.where(indices < n_columns, indices, -1), n_columns)
+def distinct_ids(what: str, frame: pl.DataFrame, id_column: str) -> Ids:
+    """Return the ids of a table of users or of items, which must have some, each once."""
+    ids = ids_of(what, frame, id_column)
+    need_rows(what, frame)
+    need_distinct(what, ids.text)
+    return ids
 
 
-def _are_whole(ids: pl.Series) -> bool:
+def field_name(column: str) -> str:
+    """Return the name of a column's field; those of the ids and what was seen are taken."""
+    return f"{column} (column)" if column in ("id", *SEEN_FIELDS.values()) else column
+
+
+def field_tables(
+    name: str, columns: Mapping[str, FeatureTable], seen: FeatureTable | None, width: int | None, ids: FeatureTable
+) -> dict[str, FeatureTable]:
+    """Return all fields of rows of a side; ids come last, so that what many share is learnt first.
+
+    Where the model has a field for what was seen, each of it counts 1/√n for n of them.
+    """
+    if seen is None or width is None:
+        return {**columns, "id": ids}
+    if seen.n_columns > width:  # the model knows nothing of those who came later
+        seen = seen.columns(0, width)
+    return {**columns, SEEN_FIELDS[name]: seen.with_unit_rows(width), "id": ids}
+
+
+def encode(columns: Sequence[FittedColumn], values: Mapping[str, Any]) -> dict[str, FeatureTable]:
+    """Return the columns' fields for one row with the values given; what is not given is missing."""
+    return {
+        field_name(column.name): FeatureTable.of(column.name, column.transform(_one_value(column.name, values)))
+        if column.name in values
+        else FeatureTable.empty(1, column.width)
+        for column in columns
+    }
+
+
+def context_block(columns: Sequence[FittedColumn], frame: pl.DataFrame) -> Block:
+    """Return one context per row of the frame; equal ones share a row of the tables."""
     import polars as pl
 
-    return bool((ids.cast(pl.Int64, strict=False).cast(pl.String) == ids).fill_null(False).all())
+    names = [column.name for column in columns]
+    distinct = frame = frame.select(names)
+    rows = np.arange(len(frame), dtype=np.int32)
+    if not any(dtype == pl.Object or dtype.is_nested() for dtype in frame.dtypes):  # which Polars cannot tell apart
+        distinct = frame.unique(maintain_order=True).with_row_index("bitfm row")
+        joined = frame.join(distinct, on=names, how="left", nulls_equal=True, maintain_order="left")
+        rows = joined["bitfm row"].cast(pl.Int32).to_numpy()
+    return Block(rows, {field_name(c.name): FeatureTable.of(c.name, c.transform(distinct[c.name])) for c in columns})
 
 
-def one_value(name: str, value: Any) -> pl.Series:
+def _one_value(name: str, values: Mapping[str, Any]) -> pl.Series:
     """Return a single value as a column."""
     import polars as pl
 
+    value = values[name]
     if isinstance(value, str):
         value = value.encode(errors="replace").decode()  # a lone surrogate cannot go into a series
     elif isinstance(value, list | tuple | set | frozenset):

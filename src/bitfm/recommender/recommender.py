@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,9 +18,7 @@ from bitfm.errors import ModelFileError, NotFittedError
 from bitfm.parameters import KINDS, Explanation, Parameters, without_fields
 from bitfm.recommender import _changes, _evaluation, _inputs, _query
 from bitfm.recommender._evaluation import Evaluation
-from bitfm.recommender._reading import ColumnNote, SideReader
 from bitfm.recommender._state import State
-from bitfm.recommender.user_towers import USER_TOWERS
 from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
@@ -29,6 +28,7 @@ if TYPE_CHECKING:  # a query needs no estimator
 __all__ = ["Recommender"]
 
 
+@dataclass(eq=False, repr=False)
 class Recommender:
     """Learns from tables of interactions, users and items, and recommends by their own ids.
 
@@ -97,44 +97,30 @@ class Recommender:
     1
     """
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        model: DistilledFM | DiscreteFM | None = None,
-        kinds: Mapping[str, Any] | None = None,
-        history: bool = True,
-        raters: bool = True,
-        negatives: int = 4,
-        user_tower: str = "stored",
-        random_state: int = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        self.bits = bits
-        self.model = model
-        self.kinds = kinds
-        self.history = history
-        self.raters = raters
-        self.negatives = negatives
-        self.user_tower = user_tower
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.notes: dict[str, str] = {}
-        self._state: State | None = None
-        self.held_out: HeldOut | None = None
-        self._columns: list[ColumnNote] = []
-        self._examples: tuple[Blocks, npt.NDArray[np.float64]] | None = None
-        self._changing = threading.Lock()  # one change at a time, each on top of the last; queries do not wait
+    bits: int = 64
+    _: KW_ONLY
+    model: DistilledFM | DiscreteFM | None = None
+    kinds: Mapping[str, Any] | None = None
+    history: bool = True
+    raters: bool = True
+    negatives: int = 4
+    user_tower: str = "stored"
+    random_state: int = 0
+    n_jobs: int | None = -1
+    verbose: int = 0
+
+    notes: dict[str, str] = field(default_factory=dict, init=False)
+    held_out: HeldOut | None = field(default=None, init=False)
+    _state: State | None = field(default=None, init=False)
+    _examples: tuple[Blocks, npt.NDArray[np.float64]] | None = field(default=None, init=False)
+    # One change at a time, each on top of the last; queries do not wait.
+    _changing: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_changing", "_examples")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state
-        self._examples = None
-        self._changing = threading.Lock()
+        self.__dict__ |= state | {"_examples": None, "_changing": threading.Lock()}
 
     def __repr__(self) -> str:
         if self._state is None:
@@ -188,36 +174,15 @@ class Recommender:
         TableError
             If a table cannot be used; the message names table, column and row. What was fitted before stays.
         """
-        from bitfm.data.tables import as_frame
-        from bitfm.recommender._fitting import Fitting
+        from bitfm.recommender._fitting import fit_state
 
         if title is not None and items is None:
             raise ValueError(f"title={title!r} is a column of items, but there is no table of items; give items=.")
         given = Interactions.of(interactions, user=user, item=item, target=target, context=context, time=time)
-        read, roles = given.latest(), given.roles
-        reader = SideReader(self.kinds or {})
-        of_users = None if users is None else as_frame("users", users)[0]
-        of_items = None if items is None else as_frame("items", items)[0]
-        user_side = reader.read("user", of_users, roles.user, read.users, read.integer_ids[0], None)
-        item_side = reader.read("item", of_items, roles.item, read.items, read.integer_ids[1], title)
-        columns = tuple(reader.columns("context", read.context)) if read.context is not None else ()
-        reader.finish()
-        fitting = Fitting(
-            user_side,
-            item_side,
-            columns,
-            read,
-            self._model_to_fit(events=roles.target is None),
-            bool(self.history),
-            bool(self.raters),
-            check_integer("negatives", self.negatives, 1, 1000),
-            check_integer("random_state", self.random_state, 0),
-            check_choice("user_tower", self.user_tower, tuple(USER_TOWERS.names())),
-        )
-        state = fitting.run(callback=callback)
+        state, examples = fit_state(self, given, users, items, title, callback)
         with self._changing:
-            self._state, self._columns, self.held_out = state, reader.notes, given.held_out
-            self._examples = fitting.training_examples if keep_training_data else None
+            self._state, self.held_out = state, given.held_out
+            self._examples = examples if keep_training_data else None
         return self
 
     def recommend(
@@ -256,9 +221,9 @@ class Recommender:
         ids = [users] if single else list(users)
         indices = state.users.indices_of(ids)
         n = check_integer("n", n, 1)
-        at = _query.context_of(state, self._told("context", context), len(ids))
-        found = _query.best_for(state, indices, at, n, seen=seen, allow=allow, deny=deny)
-        return _inputs.answer(state, found, None if single else ids)
+        rows = state.query_rows(indices, _inputs.context_of(state, context, len(ids)))
+        exclude = None if seen else state.log.by_user.take(indices)
+        return _query.answer(state, _query.search(state, rows, n, exclude, allow, deny), None if single else ids)
 
     def recommend_new(
         self,
@@ -281,16 +246,10 @@ class Recommender:
         n, context, allow, deny : as for `recommend`
         """
         state = self.state
-        found = _query.best_for_new(
-            state,
-            history,
-            self._told("user", features),
-            _query.context_of(state, self._told("context", context), 1),
-            check_integer("n", n, 1),
-            allow=allow,
-            deny=deny,
-        )
-        return _inputs.answer(state, found, None)
+        at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
+        told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
+        row = _query.row_of_new(state, told, rated, at)
+        return _query.answer(state, _query.search(state, row, n, rated, allow, deny))
 
     def similar_items(self, item: Any, n: int = 10) -> Any:
         """Return the items that the same users like.
@@ -299,8 +258,8 @@ class Recommender:
         any.
         """
         state = self.state
-        found = _query.similar_items(state, _query.item_index(state, item), check_integer("n", n, 1))
-        return _inputs.answer(state, _query.Found(found.items[None, :], found.scores[None, :]), None)
+        found = _query.similar_items(state, _inputs.item_index(state, item), check_integer("n", n, 1))
+        return _query.answer(state, found)
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.
@@ -308,9 +267,9 @@ class Recommender:
         A user of None is an unknown one.
         """
         state = self.state
-        number = -1 if user is None else int(state.users.indices_of([user])[0])
-        at = _query.context_of(state, self._told("context", context), 1)
-        return _query.explain(state, number, _query.item_index(state, item), at)
+        index = -1 if user is None else int(state.users.indices_of([user])[0])
+        at = _inputs.context_of(state, context, 1)
+        return _query.explain(state, index, _inputs.item_index(state, item), at)
 
     def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
         """Score interactions.
@@ -354,22 +313,14 @@ class Recommender:
             raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
         state = self.state
         k = check_integer("k", k, 1)
-        parameters: Parameters = state.parameters if model is None else state.widened(model.parameters_)
-        if len(without):
+        parameters: Parameters = state.parameters
+        if model is not None:
+            parameters = _evaluation.widened(state, model.parameters_)
+        elif len(without):
             parameters = without_fields(state.parameters, [without] if isinstance(without, str) else without)
         read = _inputs.interactions_of(state, test, "test")
-        users, items = state.users.ids.indices(read.users), state.items.ids.indices(read.items)
-        names = read.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
-        context = _inputs.contexts_of(state, read)
         by = check_choice("by", by, ("auto", "user", "interaction"))
-        if read.target is None and (by == "interaction" or (by == "auto" and state.context)):
-            return _evaluation.evaluate_each_event(state, parameters, users, items, context, k)
-        if read.target is None:
-            items = items.astype(np.int64)
-            unknown = np.unique(read.items.filter(items < 0), return_inverse=True)[1]
-            items[items < 0] = len(state.items) + unknown  # which nobody can find
-            return _evaluation.evaluate_events(state, parameters, users, items, names, k)
-        return _evaluation.evaluate_ratings(state, parameters, users, items, read.target, context, names, k)
+        return _evaluation.evaluate(state, parameters, read, k, by)
 
     def interactions(self, table: Any) -> Interactions:
         """Read a table of interactions like the one that the recommender was fitted on."""
@@ -380,39 +331,27 @@ class Recommender:
 
         Without a table it is what `fit` kept.
         """
-        from bitfm.recommender._fitting import Fitting
+        from bitfm.recommender._fitting import training_data
 
-        if interactions is None:
-            if self._examples is None:
-                raise ValueError("training_data: fit kept none; give the table, or fit with keep_training_data=True.")
-            return self._examples
-        state = self.state
-        fitting = Fitting(
-            state.users,
-            state.items,
-            state.context,
-            self.interactions(interactions).latest(),
-            None,
-            ("user", "history") in state.sizes,
-            ("item", "raters") in state.sizes,
-            self.negatives,
-            self.random_state,
-            sizes=state.sizes,
-        )
-        return fitting.examples()
+        if interactions is not None:
+            read = self.interactions(interactions).latest()
+            return training_data(self.state, read, self.negatives, self.random_state)
+        if self._examples is None:
+            raise ValueError("training_data: fit kept none; give the table, or fit with keep_training_data=True.")
+        return self._examples
 
     def add_users(self, users: Any) -> Self:
         """Add users, or give known ones other values; columns as of the table that the recommender was fitted on."""
-        ids, frame = _inputs.rows_of(self.state, "user", users)
-        with self._changing:
-            self._state = _changes.with_side_rows(self.state, "user", ids, frame)
-        return self
+        return self._add_rows("user", users)
 
     def add_items(self, items: Any) -> Self:
         """Add items, or give known ones other values; they are recommended from now on."""
-        ids, frame = _inputs.rows_of(self.state, "item", items)
+        return self._add_rows("item", items)
+
+    def _add_rows(self, name: str, table: Any) -> Self:
+        ids, frame = _inputs.rows_of(self.state, name, table)
         with self._changing:
-            self._state = _changes.with_side_rows(self.state, "item", ids, frame)
+            self._state = _changes.with_side_rows(self.state, name, ids, frame)
         return self
 
     def add_ratings(self, ratings: Any) -> Self:
@@ -429,8 +368,8 @@ class Recommender:
         with self._changing:
             state = self.state
             read = _inputs.interactions_of(state, ratings, "ratings").latest()
-            values = np.ones(len(read)) if read.target is None else read.target
-            self._state = _changes.with_ratings(state, read.users, read.items, values, _inputs.contexts_of(state, read))
+            at = _inputs.contexts_of(state, read)
+            self._state = _changes.with_ratings(state, read.users, read.items, read.target, at)
         return self
 
     @property
@@ -456,13 +395,13 @@ class Recommender:
         if kind is None:
             raise ModelFileError(f"the kind of model {state.model.kind!r} is not known here; install its package.")
         with persist.naming("the recommender's model"):
-            return kind.from_record(state.model, state.parameters, state.index)
+            return kind.from_record(state.model, state.parameters, state.index).set_params(**state.unsaved)
 
     def feature_name(self, field: str, feature: int) -> str:
         """Return what a feature of one of `Recommender.fields` stands for, for people to read."""
         for span in self.state.parameters.fields:
             if f"{span.block}.{span.name}" == field:
-                return _query.FeatureNames(self.state)(span, feature).partition(": ")[2]
+                return _query.feature_label(self.state, span, feature)
         raise ValueError(f"feature_name: there is no field {field!r}; the fields are {', '.join(self.fields)}.")
 
     def describe(self) -> Any:
@@ -472,7 +411,7 @@ class Recommender:
         from bitfm.data.tables import in_kind
 
         names = ("side", "column", "kind", "why", "features", "missing")
-        rows = {name: [getattr(note, name) for note in self._columns] for name in names}
+        rows = {name: [getattr(note, name) for note in self.state.columns] for name in names}
         return in_kind(pl.DataFrame(rows), self.state.frames)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -487,7 +426,6 @@ class Recommender:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recommender:
         """Open a saved recommender; as `bitfm.load`, but refuses a file that holds a model alone."""
-        from bitfm import persist
         from bitfm.recommender._saving import open_recommender
 
         contents = persist.read(path)
@@ -500,43 +438,11 @@ class Recommender:
             return open_recommender(contents)
 
     @classmethod
-    def of_state(
-        cls,
-        state: State,
-        columns: list[ColumnNote],
-        notes: dict[str, str],
-        held_out: HeldOut | None,
-        **settings: Any,
-    ) -> Recommender:
+    def of_state(cls, state: State, notes: dict[str, str], held_out: HeldOut | None, **settings: Any) -> Recommender:
         """Return a fitted recommender of its parts."""
         recommender = cls(**settings)
-        recommender.held_out = held_out
-        recommender._state, recommender._columns, recommender.notes = state, columns, notes
+        recommender._state, recommender.notes, recommender.held_out = state, notes, held_out
         return recommender
-
-    @property
-    def columns(self) -> list[ColumnNote]:
-        """What was made of each column."""
-        return self._columns
-
-    def _model_to_fit(self, *, events: bool) -> DistilledFM | DiscreteFM:
-        from sklearn.base import clone
-
-        from bitfm.models import DiscreteFM, DistilledFM
-        from bitfm.recommender._events import ANCHOR_STRENGTH, teacher_of_events
-
-        model = self.model
-        if model is None:
-            model = DistilledFM(self.bits, random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose)
-        elif not isinstance(model, DistilledFM | DiscreteFM):
-            raise TypeError(f"model must be a DistilledFM, a DiscreteFM or None, got {type(model).__name__}.")
-        model = clone(model)
-        if events and isinstance(model, DistilledFM):
-            model.teacher = teacher_of_events() if model.teacher is None else model.teacher
-            if model.anchor_strength == "auto":
-                model.anchor_strength = ANCHOR_STRENGTH
-        model.pairs = "across"
-        return model
 
     @property
     def state(self) -> State:
@@ -544,8 +450,3 @@ class Recommender:
         if self._state is None:
             raise NotFittedError("This Recommender is not fitted yet: call fit with a table of interactions first.")
         return self._state
-
-    def _told(self, side: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Leave out columns that the fit found to tell nothing."""
-        ignored = {note.column for note in self._columns if note.side == side and not note.features}
-        return {name: value for name, value in (values or {}).items() if name not in ignored}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from bitfm.data import Block, Blocks, history, raters
 from bitfm.data.feature_table import FeatureTable
-from bitfm.evaluation import split_cold_items, split_per_user
+from bitfm.evaluation import split_cold, split_per_user
 
 from bitfm_research.bench.readers import Ratings, read_1m, read_100k, read_douban, read_paper
 
@@ -125,7 +125,7 @@ def load(name: str, folder: Path | None = None, seed: int = 0, cold_items: float
         train, protocol = split_per_user(data.users, 0.5, seed), "half of each user's ratings to train, half to test"
     test = ~train
     if cold_items is not None:
-        warm = split_cold_items(data.items, cold_items, seed)
+        warm = split_cold(data.items, cold_items, seed)
         train, test = train & warm, test & ~warm
         protocol += f"; {cold_items:.0%} of the items to test alone, all others to train"
     return Split(

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bitfm.data.feature_table import FeatureTable
+from bitfm import parameters
 from bitfm.evaluation import rank_metrics, split_per_user
 from bitfm.models import FM, BiasModel, DistilledFM
-from bitfm.recommender import Evaluation, InteractionMatrix, Recommender, solve_rows
+from bitfm.recommender import Evaluation, Recommender
+from sklearn.base import clone
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
 from bitfm_research.bench.datasets import load, need_data
@@ -201,7 +202,7 @@ def _with_baselines(
     """Return rows of bias only, a real-valued machine on the same examples, and the recommender."""
     X, y = recommender.training_data(train)
     teacher = recommender.model_.teacher
-    real = FM(teacher.rank if teacher is not None else 16).set_params(**_settings_of(teacher))
+    real = FM(16) if teacher is None else clone(teacher)
     models: dict[str, Any] = {
         "bias only": BiasModel(),
         f"FM, ALS, rank {real.rank}": real.set_params(pairs="across", random_state=seed),
@@ -215,19 +216,16 @@ def _with_baselines(
     return [*rows, {"method": ours, **judge().rows(), "seconds": seconds}]
 
 
-def _settings_of(teacher: FM | None) -> dict[str, Any]:
-    return {} if teacher is None else teacher.get_params(deep=False)
-
-
 def _solving_time(recommender: Recommender, side: str) -> float:
     """Return the time to solve for one code, from the interactions in the log: the median of 200."""
     state = recommender.state
     numbers = np.flatnonzero(np.diff(state.log.side(side).indptr))[:200]
-    nothing = InteractionMatrix(FeatureTable.empty(len(state.users), len(state.items)))
     times = []
-    for number in numbers:
+    for number in numbers[:, None]:
         begin = time.perf_counter()
-        solve_rows(state, side, np.array([number]), nothing)
+        own, seen = state.rows(side, number), state.log.side(side).take(number)
+        ratings = parameters.Ratings.of_one(seen.values, *state.other_side(side, seen.indices))
+        parameters.fold_in(ratings, own.constants, own.vectors, state.moments[side], state.priors[side])
         times.append(time.perf_counter() - begin)
     return float(np.median(times))
 

@@ -33,8 +33,10 @@ def read_separated(name: str, content: bytes, columns: Sequence[str] | None, sep
         raise ValueError(f"separator is {separator!r}; expected what is between cells, such as ';' or '::'")
     first, *others = _sample_rows(content, separator)
     if columns is not None and len(columns) != len(first):
+        line = content.split(b"\n", 1)[0].decode()
+        line = line if len(line) <= 100 else line[:97] + "..."
         raise DataFileError(
-            f"{name} has {len(first)} columns, but {len(columns)} names were given; its first line is {_shown(content)}"
+            f"{name} has {len(first)} columns, but {len(columns)} names were given; its first line is {line!r}"
         )
     names = list(columns) if columns is not None else _names(name, first)
     header = columns is None or _is_header(first, others, columns)
@@ -108,11 +110,6 @@ def _names(name: str, cells: Sequence[str]) -> list[str]:
             what = f"the first line has {cell!r} twice; if it is not a line of column names, give names"
             raise DataFileError(f"{name}: {what}")
     return names
-
-
-def _shown(content: bytes) -> str:
-    line = content.split(b"\n", 1)[0].decode()
-    return repr(line if len(line) <= 100 else line[:97] + "...")
 
 
 def _guess_separator(content: bytes) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bitfm.data.tables.values import text_of
+from bitfm.data.parsing import as_text
 from bitfm.errors import TableError
 
 
@@ -29,12 +29,6 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     It is a frame of Polars (lazy or not), pandas or Arrow, a mapping of names to columns, a sequence of rows, or the
     path of a file. The index of a pandas frame becomes a column if it has a name, and a column of Python objects of
     several types keeps them (Polars' ``Object``).
-
-    Examples
-    --------
-    >>> frame, kind = as_frame("users", {"user": ["ann", "bob"], "age": [25, None]})
-    >>> frame.rows(), kind
-    ([('ann', 25), ('bob', None)], <FrameKind.POLARS: 'polars'>)
     """
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS
@@ -157,7 +151,7 @@ def _from_pandas_series(name: str, column: Any) -> pl.Series:
     """Return a column of pandas as one of Polars; NaN, NaT and NA are null there."""
     kind = type(column.dtype).__name__
     if kind == "CategoricalDtype":
-        texts = text_of(_from_pandas_series(name, column.cat.categories.to_series()))
+        texts = as_text(_from_pandas_series(name, column.cat.categories.to_series()))
         codes = pl.Series(column.cat.codes.to_numpy().astype(np.int64))
         return texts.gather(codes.replace(-1, None)).cast(pl.Categorical).alias(name)
     if kind == "ArrowDtype":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Sequence
@@ -9,14 +10,17 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+import scipy.sparse as sp
 
 from bitfm.data.files import STANDARD_INPUT, as_utf8, is_parquet, not_parquet, read_content
+from bitfm.data.libfm import read_libfm
 from bitfm.data.tables._separated import read_separated
-from bitfm.data.tables._sparse import is_matlab, read_libfm_fields, read_matlab
 from bitfm.data.tables.frames import from_rows
 from bitfm.errors import DataFileError, EmptyTableError
 
+_POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
@@ -64,29 +68,30 @@ def read_table(
     [(1, 1193, 5), (1, 661, 3)]
     """
     name = os.fspath(source)
+    shown = "standard input" if name == STANDARD_INPUT else name
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError(f"columns is {list(columns)}; expected names that differ")
-    if is_matlab(name):
-        return read_matlab(name, columns)
+    if name.partition("#")[0].lower().endswith(".mat"):
+        return _read_matlab(name, columns)
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix == ".libfm":
-        return read_libfm_fields(name, columns)
+        return _read_libfm(name, columns)
     if name != STANDARD_INPUT and os.path.getsize(name) and is_parquet(Path(name)):
         return _renamed(name, _read_parquet(name, Path(name)), columns)
     content = read_content(name)
     if not content or content.isspace():
-        raise EmptyTableError(f"{_shown(name)} is empty; expected a table")
+        raise EmptyTableError(f"{shown} is empty; expected a table")
     if content.startswith(b"PAR1"):
-        return _renamed(name, _read_parquet(_shown(name), BytesIO(content)), columns)
+        return _renamed(shown, _read_parquet(shown, BytesIO(content)), columns)
     if suffix in _JSON or (name == STANDARD_INPUT and content.lstrip()[:1] in (b"{", b"[")):
-        return _renamed(name, _read_json(_shown(name), content), columns)
-    return read_separated(_shown(name), content, columns, "\t" if suffix == ".tsv" and not separator else separator)
+        return _renamed(shown, _read_json(shown, content), columns)
+    return read_separated(shown, content, columns, "\t" if suffix == ".tsv" and not separator else separator)
 
 
 def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
     try:
         return pl.read_parquet(source, glob=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (*_POLARS_ERRORS, OSError) as error:
         raise not_parquet(name, error) from None
 
 
@@ -94,36 +99,25 @@ def _read_json(name: str, content: bytes) -> pl.DataFrame:
     """Read one object per line, or a list of objects; what one of them lacks is missing there."""
     content = as_utf8(name, content)
     if content.lstrip().startswith(b"["):
-        try:
-            rows = json.loads(content)
-        except ValueError as error:
-            raise DataFileError(f"{name} is not in JSON format ({error}); get the whole file") from None
-        return from_rows(name, [_checked(name, f"element {place}", row) for place, row in enumerate(rows, 1)])
-    try:
-        return pl.read_ndjson(content, infer_schema_length=None)
-    except (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-    ):  # types differ, or the error needs its line
-        lines = enumerate(content.split(b"\n"), 1)
-        return from_rows(name, [_json_line(name, place, line) for place, line in lines if line.strip()])
+        elements = enumerate(_json(f"{name} is", content, "get the whole file"), 1)
+        rows = {f"element {place}": row for place, row in elements}
+    else:
+        with contextlib.suppress(*_POLARS_ERRORS):  # types differ, or the error needs its line
+            return pl.read_ndjson(content, infer_schema_length=None)
+        lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
+        rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
+    for place, row in rows.items():
+        if not isinstance(row, dict):
+            what = f"{type(row).__name__} in JSON; expected an object with one value per column"
+            raise DataFileError(f"{name}, {place}: {what}")
+    return from_rows(name, list(rows.values()))
 
 
-def _json_line(name: str, place: int, line: bytes) -> dict[str, Any]:
+def _json(what: str, text: bytes, advice: str) -> Any:
     try:
-        row = json.loads(line)
+        return json.loads(text)
     except ValueError as error:
-        raise DataFileError(
-            f"{name}, line {place}: not in JSON format ({error}); expected one object per line"
-        ) from None
-    return _checked(name, f"line {place}", row)
-
-
-def _checked(name: str, place: str, row: Any) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        what = f"{type(row).__name__} in JSON; expected an object with one value per column"
-        raise DataFileError(f"{name}, {place}: {what}")
-    return row
+        raise DataFileError(f"{what} not in JSON format ({error}); {advice}") from None
 
 
 def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
@@ -131,11 +125,110 @@ def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> p
         return frame
     if len(columns) != frame.width:
         raise DataFileError(
-            f"{_shown(name)} has {frame.width} columns ({', '.join(frame.columns)}), but {len(columns)} names were "
-            "given; give a name for each, or none"
+            f"{name} has {frame.width} columns ({', '.join(frame.columns)}), but {len(columns)} names were given; "
+            "give a name for each, or none"
         )
     return frame.rename(dict(zip(frame.columns, columns, strict=True)))
 
 
-def _shown(name: str) -> str:
-    return "standard input" if name == STANDARD_INPUT else name
+def _read_libfm(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
+    """Read the targets, and for each field the index within it, or the list of indices if there are several."""
+    fields = [_field(text) for text in columns or ()]
+    if not fields:
+        raise ValueError(
+            f"{name}: a libFM file does not say which features belong together; give columns such as user:943 item:1682"
+        )
+    X, y = read_libfm(name)
+    if not len(y):
+        raise EmptyTableError(f"{name} is empty; expected a table")
+    total = sum(size for _, size in fields)
+    if X.shape[1] > total:
+        raise DataFileError(f"{name} holds {X.shape[1]} features, but the columns have {total}; give their true sizes")
+    other = np.flatnonzero((X.data != 1) & (X.data != 0))
+    if len(other):
+        row = int(np.searchsorted(X.indptr, other[0], side="right"))
+        raise DataFileError(
+            f"{name}, row {row}: a feature has the value {X.data[other[0]]:g}, but a table's columns hold values that "
+            "are there or not; read it with bitfm.data.read_libfm and fit a DiscreteFM"
+        )
+    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(len(y), total))
+    made, begin = [pl.Series("target", y)], 0
+    for field, size in fields:
+        made.append(_by_row(field, X[:, begin : begin + size]))
+        begin += size
+    return pl.DataFrame(made)
+
+
+def _field(text: str) -> tuple[str, int]:
+    name, _, size = text.rpartition(":")
+    if not name or not size.isdecimal() or name == "target":
+        raise ValueError(f"the column {text!r} of a libFM file; expected a name and a number of features: user:943")
+    return name, int(size)
+
+
+def _read_matlab(name: str, columns: Sequence[str] | None) -> pl.DataFrame:
+    """Read a matrix, one row per non-zero or per row of the matrix; rows and columns count from 0."""
+    path, _, address = name.partition("#")
+    matrix = _matrix(name, path, address)
+    columns = columns or ("row", "column", "value")
+    if len(columns) not in (2, 3):
+        raise DataFileError(
+            f"{name} is a matrix, but {len(columns)} names were given; expected three (row, column, value), or two "
+            "(row, list of columns)"
+        )
+    if len(columns) == 2:
+        rows = pl.Series(columns[0], np.arange(matrix.shape[0], dtype=np.int64))
+        return pl.DataFrame([rows, _by_row(columns[1], matrix, lists=True)])
+    return pl.DataFrame([pl.Series(column, part) for column, part in zip(columns, _entries(matrix), strict=True)])
+
+
+def _matrix(name: str, path: str, address: str) -> Any:
+    import scipy.io  # slow to import
+
+    variable, _, element = address.partition("/")
+    with open(path, "rb") as file:
+        if not file.read(1):
+            raise EmptyTableError(f"{path} is empty; expected a MATLAB file")
+    try:
+        held = {held: f"{shape[0]} × {shape[-1]}" for held, shape, _ in scipy.io.whosmat(path, appendmat=False)}
+        content = scipy.io.loadmat(path, appendmat=False, variable_names=[variable]) if variable in held else {}
+    except NotImplementedError:
+        raise DataFileError(f"{path} is in MATLAB's format 7.3; save it in MATLAB with the option -v7") from None
+    except Exception as error:  # SciPy raises all sorts on damaged files
+        raise DataFileError(f"{path} cannot be read as a MATLAB file ({error}); get the whole file") from None
+    if variable not in content:
+        listed = ", ".join(f"{held} ({shape})" for held, shape in held.items()) or "nothing"
+        raise DataFileError(f"{path} holds {listed}; name one of them behind the path: {path}#name")
+    matrix = content[variable]
+    if not sp.issparse(matrix) and matrix.dtype == object:
+        cells = matrix.ravel()
+        if not element.isdecimal() or int(element) >= len(cells):
+            raise DataFileError(f"{path}#{variable} has {len(cells)} cells; name one, from {path}#{variable}/0 on")
+        matrix = cells[int(element)]
+    elif element:
+        raise DataFileError(f"{name}: {variable} has no cells; leave out what follows the stroke")
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise DataFileError(f"{name} is an array of {matrix.dtype}; expected a matrix of numbers")
+    return matrix
+
+
+def _by_row(name: str, matrix: Any, lists: bool = False) -> pl.Series:
+    """Return the column of each row's non-zero, or lists of them if a row has several."""
+    rows, columns, _ = _entries(matrix)
+    if not lists and (np.diff(rows) > 0).all():
+        of_rows = np.full(matrix.shape[0], -1, np.int64)
+        of_rows[rows] = columns
+        return pl.Series(name, of_rows).set(pl.Series(of_rows < 0), None)
+    grouped = pl.DataFrame({"row": rows, "columns": columns}).group_by("row").agg("columns")
+    every = pl.DataFrame({"row": np.arange(matrix.shape[0], dtype=np.int64)})
+    joined = every.join(grouped, on="row", how="left", maintain_order="left")["columns"].alias(name)
+    return joined.fill_null(pl.Series([[]], dtype=pl.List(pl.Int64)))
+
+
+def _entries(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return row, column and value of each non-zero, row by row."""
+    csr = sp.csr_matrix(matrix)
+    csr.sort_indices()
+    csr.eliminate_zeros()
+    coo = csr.tocoo()
+    return coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data

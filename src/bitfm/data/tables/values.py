@@ -1,109 +1,84 @@
-"""Columns as what they are used for: numbers, ids and times; a value that is none is an error with its row."""
+"""What a table must have, and columns as what they are used for: numbers, ids and times. Errors name the row."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import difflib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.data.parsing import as_text, parse_numbers, parse_times
-from bitfm.data.tables.checks import need_columns
-from bitfm.errors import MixedIdsError, ValueInTableError
+from bitfm.errors import DuplicateRowsError, EmptyTableError, MissingColumnError, MixedIdsError, ValueInTableError
 
-if TYPE_CHECKING:
-    import polars as pl
+_MANY = 30  # names in one message
 
 
 class Ids(NamedTuple):
-    """Ids as strings, and whether they came as whole numbers and are to go out as such.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> ids = ids_of("users", pl.DataFrame({"user": [7.0, 8.0]}), "user")
-    >>> ids.text.to_list(), ids.whole
-    (['7', '8'], True)
-    """
+    """Ids as strings, and whether they came as whole numbers and are to go out as such."""
 
     text: pl.Series
     whole: bool
 
 
-def numbers_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
-    """Return a column's finite numbers, or those that its strings stand for; see `parse_numbers`.
+def need_columns(what: str, frame: pl.DataFrame, names: Iterable[str], hint: str = "") -> None:
+    """Raise an error that lists the columns there are, and says what to do, if one is missing."""
+    for name in names:
+        if name not in frame.columns:
+            message = f"{what} has no column {name!r}; {_suggestion(name, frame.columns)}"
+            raise MissingColumnError(f"{message}; {hint}" if hint else message)
 
-    Examples
-    --------
-    >>> import polars as pl
-    >>> numbers_of("ratings", pl.DataFrame({"rating": ["5", " 2.5"]}), "rating")
-    array([5. , 2.5])
-    >>> numbers_of("ratings", pl.DataFrame({"rating": [5, None]}), "rating")
-    Traceback (most recent call last):
-    bitfm.errors.ValueInTableError: ratings, column 'rating', row 2: the value is missing; expected a finite number
-    """
-    need_columns(what, frame, [column])
+
+def need_rows(what: str, frame: pl.DataFrame) -> None:
+    """Raise an error if there are no rows."""
+    if not len(frame):
+        raise EmptyTableError(f"{what} has no rows; expected at least one")
+
+
+def need_distinct(what: str, ids: pl.Series) -> None:
+    """Raise an error that names the first id that occurs twice, and its rows."""
+    if ids.n_unique() == len(ids):
+        return
+    second = (~ids.is_first_distinct()).arg_true()[0]
+    first = ids.eq_missing(pl.Series([ids[second]], dtype=ids.dtype)).arg_true()[0]
+    raise DuplicateRowsError(
+        f"{what} has {ids[second]!r} in row {first + 1} and again in row {second + 1}; keep one row for each id"
+    )
+
+
+def numbers_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
+    """Return a column's finite numbers, or those that its strings stand for; see `parse_numbers`."""
     numbers = parse_numbers(frame[column])
-    _refuse(what, frame[column], numbers.is_null().to_numpy(), "expected a finite number")
+    _refuse(what, frame[column], numbers.is_null(), "value", "a finite number")
     return numbers.to_numpy()
 
 
-def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
-    """Return a column's ids as strings; 25 and 25.0 are "25".
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> ids_of("users", pl.DataFrame({"user": ["ann", ""]}), "user")
-    Traceback (most recent call last):
-    bitfm.errors.ValueInTableError: users, column 'user', row 2: the id is empty; expected a string or a whole number
-    """
-    import polars as pl
-
-    need_columns(what, frame, [column])
-    values = frame[column]
-    expected = "expected a string or a whole number"
-    if values.dtype == pl.Object:
-        values = _objects_as_text(what, values)
-    text = text_of(values)
-    missing = text.is_null() | (text.str.strip_chars() == "")
-    whole = bool(values.dtype.is_numeric()) and len(values) > 0
-    wrong = missing.fill_null(True).to_numpy()
-    if values.dtype.is_float() or values.dtype.is_decimal():
-        wrong = wrong | text.str.contains(r"[^\d-]").fill_null(True).to_numpy()  # a point, an exponent, NaN or inf
-    elif values.dtype.is_nested() or values.dtype == pl.Binary:
-        wrong = np.ones(len(values), bool)
-    _refuse(what, values, wrong, expected, "id")
-    return Ids(text, whole)
-
-
 def times_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
-    """Return a column's times in seconds since 1970, of whatever stands for one; see `parse_times`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> times_of("ratings", pl.DataFrame({"time": ["1970-01-02", "1970-01-01T00:00:05Z"]}), "time")
-    array([86400,     5])
-    """
-    need_columns(what, frame, [column])
+    """Return a column's times in seconds since 1970, of whatever stands for one; see `parse_times`."""
     times = parse_times(frame[column])
-    expected = "expected seconds since 1970 or a date such as 2018-07-13 20:15:00"
-    _refuse(what, frame[column], times.is_null().to_numpy(), expected, "time")
+    _refuse(what, frame[column], times.is_null(), "time", "seconds since 1970 or a date such as 2018-07-13 20:15:00")
     return times.to_numpy()
 
 
-def text_of(values: pl.Series) -> pl.Series:
-    """Return values as strings, as columns read them; lists and bytes, which cannot be ids, are null."""
-    import polars as pl
+def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
+    """Return a column's ids as strings; 25 and 25.0 are "25"."""
+    values, dtype = frame[column], frame[column].dtype
+    if dtype == pl.Object:
+        _need_one_type(what, values)
+    text = as_text(values)
+    wrong = text.is_null() | (text.str.strip_chars() == "")
+    if dtype.is_float() or dtype.is_decimal():
+        wrong |= text.str.contains(r"[^\d-]")  # a point, an exponent, NaN or inf
+    elif dtype.is_nested() or dtype == pl.Binary:
+        wrong = pl.repeat(True, len(values), eager=True)
+    _refuse(what, text if dtype == pl.Object else values, wrong.fill_null(True), "id", "a string or a whole number")
+    return Ids(text, dtype.is_numeric() and len(values) > 0)
 
-    if values.dtype.is_nested() or values.dtype == pl.Binary:
-        return pl.Series(values.name, [None] * len(values), dtype=pl.String)
-    return as_text(values)
 
-
-def _objects_as_text(what: str, values: pl.Series) -> pl.Series:
-    """Return ids that are Python objects as strings, if they are all of one type."""
+def _need_one_type(what: str, values: pl.Series) -> None:
+    """Refuse ids that are Python objects of several types."""
     present = [(row, value) for row, value in enumerate(values.to_list(), 1) if value is not None]
     for row, value in present:
         first_row, first = present[0]
@@ -112,14 +87,13 @@ def _objects_as_text(what: str, values: pl.Series) -> pl.Series:
                 f"{what}, column {values.name!r} holds ids of several types: {first!r} ({type(first).__name__}) in row "
                 f"{first_row}, {value!r} ({type(value).__name__}) in row {row}; make all of them strings or all numbers"
             )
-    return text_of(values)
 
 
-def _refuse(what: str, values: pl.Series, wrong: NDArray[np.bool_], expected: str, thing: str = "value") -> None:
+def _refuse(what: str, values: pl.Series, wrong: pl.Series, thing: str, expected: str) -> None:
     """Raise an error about the first wrong value."""
-    if not wrong.any():
+    place = wrong.arg_max()
+    if place is None or not wrong[place]:
         return
-    place = int(np.argmax(wrong))
     value: Any = values[place]
     if value is None or (isinstance(value, float) and np.isnan(value)):
         found = "is missing"
@@ -127,4 +101,23 @@ def _refuse(what: str, values: pl.Series, wrong: NDArray[np.bool_], expected: st
         found = "is empty"
     else:
         found = "is " + (text if len(text := repr(value)) <= 60 else text[:57] + "...")
-    raise ValueInTableError(f"{what}, column {values.name!r}, row {place + 1}: the {thing} {found}; {expected}")
+    where = f"{what}, column {values.name!r}, row {place + 1}"
+    raise ValueInTableError(f"{where}: the {thing} {found}; expected {expected}")
+
+
+def _suggestion(name: str, columns: list[str]) -> str:
+    if not columns:
+        return "there are no columns at all"
+    plain = {_plain(column): column for column in reversed(columns)}
+    near = difflib.get_close_matches(_plain(name), list(plain), n=1)
+    listed = ", ".join(map(repr, columns[:_MANY]))
+    listed += f" and {len(columns) - _MANY} more" if len(columns) > _MANY else ""
+    if near:
+        return f"did you mean {plain[near[0]]!r}? There are {listed}"
+    no_header = all(column[:1].isdigit() for column in columns)
+    hint = ", which look like values: has the file no header? Name its columns with columns= (--columns)"
+    return f"there are {listed}{hint if no_header else ''}"
+
+
+def _plain(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())

@@ -1,1 +1,0 @@
-"""What ``bitfm demo`` shows: a bookshop, five models side by side, and a recommender at work."""
