@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from bitfm import FM, Block, Blocks
-from bitfm.models.solvers.gibbs import _Prior, side_by_side
+from bitfm.models.solvers.gibbs import _Prior
 from problems import float64, scores
 
 
@@ -119,7 +119,7 @@ def test_the_draws_lie_side_by_side_and_predict_copies_none(shop):
     stopped.fit(X, y, callback=lambda i: i.number == 4)
     for one in (model, stopped, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert one.samples_.factors.shape == (4, X.n_features, 3)
-        assert np.shares_memory(side_by_side(one.samples_), one.samples_.factors)
+        assert np.shares_memory(one.parameters_.factors, one.samples_.factors)
         np.testing.assert_array_equal(one.factors_, one.samples_.factors[-1])
         expected = (model if one is not stopped else stopped).predict(X)
         np.testing.assert_array_equal(one.predict(X), expected)

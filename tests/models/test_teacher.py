@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from bitfm import FM, Block, Blocks
 from bitfm.models.solvers import teacher as teachers
-from bitfm.models.solvers.gibbs import Samples, from_features, side_by_side
+from bitfm.models.solvers.gibbs import Samples, from_features
 from bitfm.models.solvers.teacher import _factors_of, default_teacher, teacher_by_descent, teacher_parameters
 from problems import random_blocks, scores
 
@@ -44,6 +44,7 @@ def drawn(X, rank, n, seed=0, noise=0.0):
     draws = [V @ np.linalg.qr(rng.normal(size=(rank, rank)))[0] + noise * rng.normal(size=V.shape) for _ in range(n)]
     fm = FM(rank, solver="gibbs", pairs="across")
     factors = np.ascontiguousarray(np.stack(draws, axis=1), np.float32)
+    fm.fields_, fm.bias_, fm.weights_, fm.factors_ = X.fields, 0.0, np.zeros(X.n_features, np.float32), draws[-1]
     fm.samples_ = from_features(np.zeros(n), np.zeros((n, X.n_features), np.float32), factors, np.ones(n))
     return fm, V
 
@@ -66,7 +67,7 @@ def test_what_all_draws_say_is_kept(kind, cross):
 def test_what_draws_disagree_on_is_mostly_dropped(monkeypatch):
     X = random_blocks("bare", n=60)
     fm, V = drawn(X, rank=3, n=64, noise=0.5)
-    everything = side_by_side(fm.samples_) / 8
+    everything = fm.parameters_.factors / 8
     kept = _factors_of(fm, X, across=True, seed=0)
     assert kept.shape[1] == 12
     assert np.mean((said(X, kept) - said(X, everything)) ** 2) < 0.02 * np.var(said(X, everything))
@@ -80,8 +81,9 @@ def test_what_draws_disagree_on_is_mostly_dropped(monkeypatch):
 def test_few_draws_and_point_estimates_are_taken_as_they_are():
     X = random_blocks("bare", n=60)
     fm, _ = drawn(X, rank=3, n=4)
-    np.testing.assert_array_equal(_factors_of(fm, X, across=True, seed=0), side_by_side(fm.samples_) / np.float32(2))
+    np.testing.assert_array_equal(_factors_of(fm, X, across=True, seed=0), fm.parameters_.factors / np.float32(2))
     als = clone(fm)
+    als.fields_, als.bias_, als.weights_ = fm.fields_, fm.bias_, fm.weights_
     als.factors_ = np.arange(3.0 * X.n_features).reshape(-1, 3)
     np.testing.assert_array_equal(_factors_of(als, X, across=True, seed=0), als.factors_)
 

@@ -201,7 +201,7 @@ def one_step(bits, rng, passes=1000, scale=1.0, keep=False):
     start = unpack_codes(codes)[0].astype(float), float(gains[0])
     error = (a - start[1] * hessian @ start[0]).astype(np.float32)[None]
     weight = rng.uniform(0.1, 3, 1).astype(np.float32)
-    flips = _core.anchor_field(codes, gains, error, hessian, weight, None, None, None, passes, keep, 1)
+    flips = _core.distill_field(codes, gains, error, hessian, weight, None, None, None, passes, keep, 1)
     end = unpack_codes(codes)[0].astype(float), float(gains[0])
     return hessian.astype(float), a, start, end, error[0], flips
 
@@ -248,7 +248,7 @@ def test_a_gain_of_nothing_that_is_kept_keeps_the_code():
     codes, gains = pack_signs(rng.normal(size=(3, 16))), np.zeros(3, np.float32)
     before, error = codes.copy(), rng.normal(size=(3, 16)).astype(np.float32)
     H, weight = np.eye(16, dtype=np.float32), np.ones(3, np.float32)
-    assert _core.anchor_field(codes, gains, error, H, weight, None, None, None, 5, True, 1) == 0
+    assert _core.distill_field(codes, gains, error, H, weight, None, None, None, 5, True, 1) == 0
     np.testing.assert_array_equal(codes, before)
     assert (gains == 0).all()
 
@@ -259,7 +259,7 @@ def test_a_step_from_no_gain_starts_from_the_signs_wanted(bits):
     a = rng.normal(size=bits).astype(np.float32)
     codes, gains = pack_signs(-a[None]), np.zeros(1, np.float32)
     H, weight, error = np.eye(bits, dtype=np.float32), np.ones(1, np.float32), a[None].copy()
-    assert _core.anchor_field(codes, gains, error, H, weight, None, None, None, 5, False, 1) == bits
+    assert _core.distill_field(codes, gains, error, H, weight, None, None, None, 5, False, 1) == bits
     np.testing.assert_array_equal(codes, pack_signs(a[None]))
     assert gains[0] == pytest.approx(np.abs(a).mean(), rel=1e-5)
 
@@ -298,11 +298,11 @@ def test_each_feature_of_a_field_lowers_it_and_keeps_the_errors_up_to_date(bits,
 
     error = (wanted - code_vectors() @ H).astype(np.float32)
     whole = codes.copy(), gains.copy(), error.copy()
-    _core.anchor_field(*whole, H, weight, *columns(x), 3, False, 1)
+    _core.distill_field(*whole, H, weight, *columns(x), 3, False, 1)
     values = [value()]
     for j in range(x.shape[1]):
         one = slice(j, j + 1)
-        _core.anchor_field(codes[one], gains[one], error, H, weight, *columns(x[:, one]), 3, False, 1)
+        _core.distill_field(codes[one], gains[one], error, H, weight, *columns(x[:, one]), 3, False, 1)
         values.append(value())
         if j != 4:  # a column that is empty loses its gain, and is in no row's sum
             np.testing.assert_allclose(error, wanted - code_vectors() @ H, atol=1e-4)

@@ -83,10 +83,10 @@ def test_no_bit_can_be_turned_for_the_better(model):
     fit = PaperFit(
         ratings.bare(),
         model._scale(Y).to_codes(Y),
-        model._settings(),
         pull,
         np.random.default_rng(0),
         Progress(0, None),
+        **model._settings(),
     )
     fit.run()
     for _ in range(30):

@@ -14,7 +14,7 @@ from bitfm.cli import _options as option
 from bitfm.cli._config import source_of
 from bitfm.cli._options import names_of, pairs_of
 from bitfm.cli.screen import busy, note
-from bitfm.data.columns.registry import kind_names
+from bitfm.data.columns.kinds import kind_names
 from bitfm.errors import TableError, ValueInTableError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from bitfm import persist
@@ -46,6 +46,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     fields_: tuple[FieldSpan, ...]
     bias_: float
     weights_: Floats
+    saved_index: Any  # what the model's file held beside it, of a class that has one
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -56,23 +57,16 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "weights_")
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the model as it was if a fit fails or is interrupted."""
-        before = dict(self.__dict__)
+    def _fitting(self, callback: Callback | None = None) -> Iterator[Progress]:
+        """Keep the log of a fit; leave the model as it was if it fails or is interrupted."""
+        before, progress = dict(self.__dict__), Progress(getattr(self, "verbose", 0), callback)
         try:
-            yield
+            yield progress
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-
-    @contextmanager
-    def _fitting(self, callback: Callback | None = None) -> Iterator[Progress]:
-        """Keep the log of a fit, all or nothing."""
-        with self._all_or_nothing():
-            progress = Progress(self.verbose, callback)
-            yield progress
-            self.fit_log_, self.n_iter_ = progress.history, len(progress.history)
+        self.fit_log_, self.n_iter_ = progress.history, len(progress.history)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, atomically; see `bitfm.load`."""
@@ -81,16 +75,15 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def record(self) -> ModelRecord:
         """Return what a file keeps of the model beside its parameters."""
         check_is_fitted(self)
-        if KINDS.get(type(self).__name__) is not type(self):
-            name = type(self).__name__
+        if KINDS.get(name := type(self).__name__) is not type(self):
             raise TypeError(f"save: {name} is not a kind that files hold; see bitfm.models.register_kind.")
         log = [{k: v for k, v in asdict(item).items() if k != "seconds"} for item in getattr(self, "fit_log_", [])]
-        return ModelRecord(type(self).__name__, plain_settings(self), log, *self._kept())
+        return ModelRecord(name, plain_settings(self), log, *self._kept())
 
     @classmethod
     def from_record(cls, record: ModelRecord, parameters: Parameters, index: Any = None) -> Self:
-        """Return the fitted model of what a file keeps."""
-        if index is not None:
+        """Return the fitted model of what a file keeps, and the index that was saved beside it."""
+        if index is not None and not hasattr(cls, "saved_index"):
             raise ModelFileError(f"holds an index, which a {cls.__name__} does not have")
         model = cls(**settings_of(cls, record.settings))
         model.fields_, model.n_features_in_ = parameters.fields, parameters.n_features
@@ -99,11 +92,19 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ModelFileError("has n_jobs = 0, expected any other whole number")
         model.fit_log_, model.n_iter_ = [_iteration(item) for item in record.fit_log], len(record.fit_log)
         model._restore(parameters, record.extra)
+        if index is not None:
+            model.saved_index = index
         return model
 
     def _kept(self) -> tuple[str, Tensors]:
         """Return the layout of the parameters in a file, and tensors beside them."""
         return "linear", {}
+
+    def _check_unchanged(self, name: str, fitted: int) -> None:
+        """Refuse to save a setting that is not what the model was fitted with."""
+        if (now := getattr(self, name)) != fitted:
+            what = f"{name} is {now!r}, but the model was fitted with {fitted}"
+            raise ValueError(f"save: {what}; set it back or fit again.")
 
     def _restore(self, parameters: Any, extra: Tensors) -> None:
         """Set what else a fit sets, from what a file keeps; refuse parameters of another kind."""
@@ -204,16 +205,29 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _across(self) -> bool:
         """Whether only pairs from different blocks count."""
-        return getattr(self, "pairs", "all") == "across"
+        return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"
 
-    def _per_field(self, name: str, value: Any, blocks: Blocks) -> npt.NDArray[np.float64]:
-        """Return a penalty per field the solver works on; a matrix split into one-hot fields has only one."""
-        penalties, n = _per_field(name, value, self.fields_), len(blocks.fields)
-        if len(penalties) == n:
-            return penalties
-        if len(set(penalties)) > 1:
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _per_field(self, name: str, blocks: Blocks, default: Any = None) -> npt.NDArray[np.float64]:
+        """Return λ per field of the blocks: of a number, or a mapping of block.field, block, field or default to it."""
+        n, value = len(blocks.fields), default if getattr(self, name) is None else getattr(self, name)
+        if not hasattr(value, "items"):
+            return np.full(n, check_real(name, value))
+        keys = [(f"{f.block}.{f.name}", f.block, f.name) for f in self.fields_]
+        known = sorted({key for names in keys for key in names})
+        if unknown := sorted(set(value) - {*known, "default"}, key=str):
+            raise ValueError(f"{name}: no field is called {unknown[0]!r}; there are {known}.")
+        penalties = []
+        for names in keys:
+            key = next((key for key in (*names, "default") if key in value), None)
+            if key is None:
+                raise ValueError(f"{name}: nothing for the field {names[0]}; add it or a 'default'.")
+            penalties.append(check_real(name, value[key]))
+        if len(penalties) != n and len(set(penalties)) > 1:  # a matrix that was split into one-hot fields
             raise ValueError(f"{name} differs between fields, but X has {n} field(s) instead of {len(penalties)}.")
-        return np.full(n, penalties[0])
+        return np.array(penalties if len(penalties) == n else penalties[:1] * n)
 
 
 def register_kind(kind: Kind) -> Kind:
@@ -252,23 +266,6 @@ def _block_sizes(fields: tuple[FieldSpan, ...]) -> dict[str, int]:
     for field in fields:
         sizes[field.block] += field.size
     return sizes
-
-
-def _per_field(name: str, value: Any, fields: tuple[FieldSpan, ...]) -> npt.NDArray[np.float64]:
-    """Return one number per field: of a number, or a mapping of block.field, block, field or default to numbers."""
-    if not hasattr(value, "items"):
-        return np.full(len(fields), check_real(name, value))
-    keys = [(f"{f.block}.{f.name}", f.block, f.name) for f in fields]
-    known = sorted({key for names in keys for key in names})
-    if unknown := sorted(set(value) - {*known, "default"}, key=str):
-        raise ValueError(f"{name}: no field is called {unknown[0]!r}; there are {known}.")
-    numbers = []
-    for names in keys:
-        key = next((key for key in (*names, "default") if key in value), None)
-        if key is None:
-            raise ValueError(f"{name}: nothing for the field {names[0]}; add it or a 'default'.")
-        numbers.append(check_real(name, value[key]))
-    return np.array(numbers)
 
 
 def check_finite(stage: str, number: int, *values: float) -> None:

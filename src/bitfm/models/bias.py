@@ -70,7 +70,7 @@ class BiasModel(FeatureModel):
             max_iter, threads = check_integer("max_iter", self.max_iter, 1), thread_count(self.n_jobs)
             tol = check_real("tol", self.tol)
             blocks = split_one_hot(blocks)
-            ridge = self._per_field("regularization", self.regularization, blocks)
+            ridge = self._per_field("regularization", blocks)
             penalty = np.repeat(ridge, [field.size for field in blocks.fields])
             trainer = make_trainer(blocks.design(), y, sample_weight, across=False)
             bias, weights = float(np.average(y, weights=counted(sample_weight))), np.zeros(len(penalty), blocks.dtype)

@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bitfm import persist
@@ -17,7 +16,7 @@ from bitfm.errors import ModelFileError
 from bitfm.models.base import FeatureModel, Floats
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback, Progress
-from bitfm.parameters import CodeParameters, Explanation, ModelRecord, explain, pack_model
+from bitfm.parameters import CodeParameters, Explanation, explain, pack_model
 from bitfm.persist import Tensors
 from bitfm.retrieval import Index, pack_index, score_pairs
 from bitfm.validation import thread_count
@@ -54,7 +53,7 @@ class CodeModel(FeatureModel):
     codes_: npt.NDArray[np.uint8]
     gains_: npt.NDArray[np.float32]
     pairs_: str
-    saved_index: Index | None = None  # what the model's file held beside it
+    saved_index: Index | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -86,9 +85,8 @@ class CodeModel(FeatureModel):
     @property
     def delegate_(self) -> npt.NDArray[np.float32]:
         """D, the balanced and decorrelated matrix nearest to the codes."""
-        check_is_fitted(self)
-        rng, threads = np.random.default_rng(0), thread_count(self.n_jobs)
-        return nearest_delegate(np.asarray(self.codes_), rng, n_threads=threads).matrix
+        codes, rng = np.asarray(self.parameters_.codes), np.random.default_rng(0)
+        return nearest_delegate(codes, rng, n_threads=thread_count(self.n_jobs)).matrix
 
     def explain(self, x: Any) -> Explanation:
         """Take one row's score apart: the contribution of every feature and of every pair.
@@ -143,7 +141,6 @@ class CodeModel(FeatureModel):
         >>> index = model.index(Block(range(100), X.blocks["book"].tables))
         >>> positions, scores = index.search(Block([7], X.blocks["reader"].tables), n=3)
         """
-        check_is_fitted(self)
         if items is None and self.saved_index is not None and block in (None, self.saved_index.block):
             return self.saved_index
         return Index(self.parameters_, items, block, mode=mode, bits=bits, rescore=rescore)
@@ -194,38 +191,26 @@ class CodeModel(FeatureModel):
         >>> bool(abs(model.predict_pairs([0, 0, 1], [0, 1, 0]) - model.predict(X)).max() < 1e-5)
         True
         """
-        check_is_fitted(self)
         return score_pairs(self.parameters_, users, items, block, n_threads=thread_count(self.n_jobs))
 
     def to_float(self) -> FM:
         """Return an `FM` with the same predictions: its factors are gain × code."""
-        check_is_fitted(self)
+        vectors = self.parameters_.vectors(np.arange(self.parameters_.n_features))
         fm = FM(rank=self.bits, pairs=self.pairs_, n_jobs=self.n_jobs)
-        fm.factors_ = self.parameters_.vectors(np.arange(len(self.codes_)))
+        fm.factors_ = vectors
         fm.weights_, fm.bias_ = np.array(self.weights_), self.bias_
         fm.fields_, fm.n_features_in_ = self.fields_, self.n_features_in_
         fm.fit_log_, fm.n_iter_ = [], 0
         return fm
 
     def _kept(self) -> tuple[str, Tensors]:
-        bits = self.codes_.shape[1] * 8
-        if bits != self.bits:
-            raise ValueError(
-                f"save: bits is {self.bits!r}, but the model was fitted with {bits}; set it back or fit again."
-            )
+        self._check_unchanged("bits", self.codes_.shape[1] * 8)
         return "codes", {}
 
     def _restore(self, parameters: Any, extra: Tensors) -> None:
         if not isinstance(parameters, CodeParameters) or parameters.bits != self.bits:
             raise ModelFileError(f"has parameters that a {type(self).__name__} of {self.bits} bits does not have")
         self.codes_, self.gains_, self.pairs_ = parameters.codes, parameters.gains, parameters.pairs
-
-    @classmethod
-    def from_record(cls, record: ModelRecord, parameters: Any, index: Index | None = None) -> Self:
-        """Return the fitted model of what a file keeps, and the index that was saved beside it."""
-        model = super().from_record(record, parameters)
-        model.saved_index = index
-        return model
 
     @property
     def parameters_(self) -> CodeParameters:
@@ -234,12 +219,6 @@ class CodeModel(FeatureModel):
 
     def _parameters(self) -> CodeParameters:
         return CodeParameters(self.fields_, self.bias_, self.weights_, self.codes_, self.gains_, self.pairs_)
-
-    def _across(self) -> bool:
-        return getattr(self, "pairs_", getattr(self, "pairs", "all")) == "across"
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
 
 
 def in_single_precision(weights: Floats) -> Floats:

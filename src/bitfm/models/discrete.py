@@ -12,7 +12,7 @@ from bitfm.data.one_hot import split_one_hot
 from bitfm.models.base import Floats
 from bitfm.models.codes import CodeModel, in_single_precision
 from bitfm.models.progress import Progress
-from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, TargetScale
+from bitfm.models.solvers.paper import JointDelegate, PaperFit, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DiscreteFM"]
@@ -78,24 +78,18 @@ class DiscreteFM(CodeModel):
 
     def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:
         self.pairs_ = check_choice("pairs", self.pairs, ("all", "across"))
-        settings = self._settings()
-        delegate = JointDelegate(check_real("beta", self.beta, high=1e12))
-        if self.pairs_ == "all":
-            blocks = split_one_hot(blocks)
-        scale = TargetScale.of(y, settings.bits)
-        rng = np.random.default_rng(self._seed())
-        fit = PaperFit(blocks, scale.to_codes(y), settings, delegate, rng, progress)
-        fit.run()
-        self.codes_ = fit.codes
-        self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
-        self.weights_ = in_single_precision(fit.weights * fit.weights.dtype.type(scale.unit))
-        self.bias_ = scale.middle + fit.bias * scale.unit
-
-    def _settings(self) -> PaperSettings:
         if not isinstance(self.linear, bool | np.bool_):
             raise ValueError(f"linear must be True or False, got {self.linear!r}.")
-        return PaperSettings(
-            bits=check_bits(self.bits),
+        if self.pairs_ == "all":
+            blocks = split_one_hot(blocks)
+        scale = TargetScale.of(y, bits := check_bits(self.bits))
+        fit = PaperFit(
+            blocks,
+            scale.to_codes(y),
+            JointDelegate(check_real("beta", self.beta, high=1e12)),
+            np.random.default_rng(self._seed()),
+            progress,
+            bits=bits,
             alpha=check_real("alpha", self.alpha),
             relaxed=check_choice("init", self.init, ("relaxed", "random")) == "relaxed",
             init_iter=check_integer("init_iter", self.init_iter, 1),
@@ -106,3 +100,8 @@ class DiscreteFM(CodeModel):
             linear=bool(self.linear),
             threads=thread_count(self.n_jobs),
         )
+        fit.run()
+        self.codes_ = fit.codes
+        self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
+        self.weights_ = in_single_precision(fit.weights * fit.weights.dtype.type(scale.unit))
+        self.bias_ = scale.middle + fit.bias * scale.unit

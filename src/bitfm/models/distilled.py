@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -12,7 +12,7 @@ from bitfm.models.base import Floats, check_same_features
 from bitfm.models.codes import CodeModel, in_single_precision
 from bitfm.models.fm import FM
 from bitfm.models.progress import Progress
-from bitfm.models.solvers.distillation import DistillationFit, DistillationSettings
+from bitfm.models.solvers.distillation import DistillationFit
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 __all__ = ["DistilledFM"]
@@ -81,56 +81,52 @@ class DistilledFM(CodeModel):
     def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:
         pairs = check_choice("pairs", self.pairs, ("auto", "all", "across"))
         self.pairs_ = pairs if pairs != "auto" else "across" if len(blocks.blocks) > 1 else "all"
-        settings = self._settings()
+        strength, shared_gains = self._check()
         if self.pairs_ == "all":
             blocks = split_one_hot(blocks)
-            settings = replace(settings, across=_is_bare_ids(blocks))  # which have no other pairs
-        fitted = DistillationFit(blocks, y, settings, progress).run()
+        fitted = DistillationFit(
+            blocks,
+            y,
+            progress,
+            bits=check_bits(self.bits),
+            teacher=self.teacher,
+            strength=strength,
+            shared_gains=shared_gains,
+            validation_fraction=float(self.validation_fraction),
+            max_iter=check_integer("max_iter", self.max_iter, 0),
+            inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
+            across=self.pairs_ == "across" or _is_bare_ids(blocks),  # which have no other pairs
+            seed=self._seed(),
+            threads=thread_count(self.n_jobs),
+        ).run()
         self.codes_, self.gains_, self.bias_ = fitted.codes, fitted.gains, fitted.bias
         self.weights_ = in_single_precision(fitted.weights)
 
-    def _settings(self) -> DistillationSettings:
+    def _check(self) -> tuple[float | None, bool]:
+        """Check what is more than a number; return λ, or None if it is to be chosen, and whether fields share gains."""
         if not isinstance(self.teacher, FM | None):
             raise ValueError(f"teacher must be an FM or None, got {self.teacher!r}.")
         if self.teacher is not None and self.teacher.loss != "squared":
             raise ValueError(f"teacher has loss {self.teacher.loss!r}, but codes are distilled from 'squared' only.")
         if not check_real("validation_fraction", self.validation_fraction) < 1:
             raise ValueError(f"validation_fraction must be from 0 up and below 1, got {self.validation_fraction!r}.")
-        strength = _check_strength(self.anchor_strength)
-        if strength not in (None, float("inf")) and self.pairs_ == "all":
-            raise ValueError(
-                f"anchor_strength {strength!r} needs pairs across blocks; give Blocks, or leave it 'auto'."
-            )
+        value: Any = self.anchor_strength
+        strength = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
+        auto = isinstance(value, str) and value == "auto"
+        if not auto and not 0 <= strength <= 1e12 and strength != float("inf"):
+            raise ValueError(f"anchor_strength must be 'auto', inf or a number from 0 to 1e12, got {value!r}.")
+        advice = "needs pairs across blocks; give Blocks, or leave it"
+        if self.pairs_ == "all" and not auto and strength != float("inf"):
+            raise ValueError(f"anchor_strength {strength!r} {advice} 'auto'.")
         shared = check_choice("gains", self.gains, ("feature", "field")) == "field"
         if shared and self.pairs_ == "all":
-            raise ValueError("gains 'field' needs pairs across blocks; give Blocks, or leave it 'feature'.")
+            raise ValueError(f"gains 'field' {advice} 'feature'.")
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
             check_same_features("teacher", self.teacher, self)
-        return DistillationSettings(
-            bits=check_bits(self.bits),
-            teacher=self.teacher,
-            anchor_strength=strength,
-            shared_gains=shared,
-            validation_fraction=float(self.validation_fraction),
-            max_iter=check_integer("max_iter", self.max_iter, 0),
-            inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
-            across=self.pairs_ == "across",
-            seed=self._seed(),
-            threads=thread_count(self.n_jobs),
-        )
+        return None if auto else strength, shared
 
 
 def _is_bare_ids(blocks: Blocks) -> bool:
     """Whether there are several blocks, each of which is nothing but ids."""
     tables = [list(block.tables.values()) for block in blocks.blocks.values()]
     return len(tables) > 1 and all(len(of) == 1 and of[0].identity for of in tables)
-
-
-def _check_strength(value: Any) -> float | None:
-    """Return λ, or None if it is to be chosen."""
-    if isinstance(value, str) and value == "auto":
-        return None
-    strength = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
-    if not 0 <= strength <= 1e12 and strength != float("inf"):
-        raise ValueError(f"anchor_strength must be 'auto', inf or a number from 0 to 1e12, got {value!r}.")
-    return strength

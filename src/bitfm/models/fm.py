@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +19,7 @@ from bitfm.models.base import FeatureModel, Floats, counted
 from bitfm.models.losses import LOSSES, Loss
 from bitfm.models.progress import Callback, Progress
 from bitfm.models.solvers import SOLVERS, Examples, FMParameters, FMProblem, FMSettings, Solution
-from bitfm.models.solvers.gibbs import Samples, by_feature, from_features, last_draws, side_by_side
+from bitfm.models.solvers.gibbs import Samples, by_feature, from_features, last_draws
 from bitfm.parameters import FactorParameters
 from bitfm.persist import Tensors
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
@@ -154,7 +153,7 @@ class FM(FeatureModel):
         """
         with self._fitting(callback) as progress:
             resume = self.warm_start and hasattr(self, "factors_")
-            self._solve(self._examples(X, y, sample_weight, fields, resume), progress, resume=resume)
+            self._solve((X, y, sample_weight, fields), progress, resume=resume)
         return self
 
     @available_if(_takes_parts)  # type: ignore[untyped-decorator]
@@ -162,13 +161,9 @@ class FM(FeatureModel):
         """Take one sweep or epoch over these interactions, from the present parameters."""
         done, log, resume = getattr(self, "n_iter_", 0), getattr(self, "fit_log_", []), hasattr(self, "factors_")
         with self._fitting() as progress:
-            self._solve(self._examples(X, y, sample_weight, fields, resume), progress, resume=resume, part=done)
+            self._solve((X, y, sample_weight, fields), progress, resume=resume, part=done)
         self.fit_log_, self.n_iter_ = [*log, *self.fit_log_], done + 1
         return self
-
-    def _examples(self, X: Any, y: Any, sample_weight: Any, fields: FieldSizes | None, resume: bool) -> Examples:
-        blocks, y, sample_weight = self._training_data(X, y, sample_weight, fields, reset=not resume)
-        return Examples(split_one_hot(blocks) if self.pairs == "all" else blocks, y, sample_weight)
 
     def _settings(self, blocks: Blocks) -> FMSettings:
         solver = SOLVERS[check_choice("solver", self.solver, tuple(SOLVERS))]
@@ -176,14 +171,12 @@ class FM(FeatureModel):
             able = ", ".join(repr(name) for name, it in SOLVERS.items() if it.any_loss)
             raise ValueError(f"loss {self.loss!r} is not for solver {self.solver!r}; give one of {able}.")
         check_choice("pairs", self.pairs, ("all", "across"))
-        ridge_v = solver.regularization if self.regularization is None else self.regularization
-        ridge_w = solver.linear_regularization if self.linear_regularization is None else self.linear_regularization
         return FMSettings(
             rank=check_integer("rank", self.rank, 1, 4096),
             loss=self._loss(),
             n_iter=solver.n_iter if self.n_iter is None else check_integer("n_iter", self.n_iter, 1),
-            ridge_v=self._per_field("regularization", ridge_v, blocks),
-            ridge_w=self._per_field("linear_regularization", ridge_w, blocks),
+            ridge_v=self._per_field("regularization", blocks, solver.regularization),
+            ridge_w=self._per_field("linear_regularization", blocks, solver.linear_regularization),
             init_scale=check_real("init_scale", self.init_scale),
             learning_rate=check_real("learning_rate", self.learning_rate, above=True),
             tol=check_real("tol", self.tol),
@@ -205,10 +198,11 @@ class FM(FeatureModel):
             raise ValueError(f"early_stopping needs more than the {n} interaction(s) given.")
         return held_out
 
-    def _solve(self, examples: Examples, progress: Progress, *, resume: bool, part: int | None = None) -> None:
-        """Fit to examples: all there are, or one more part of them."""
-        seed = check_random_state(self.random_state).randint(2**31)
-        rng = np.random.default_rng(seed if part is None else [seed, part])
+    def _solve(self, data: tuple[Any, ...], progress: Progress, *, resume: bool, part: int | None = None) -> None:
+        """Fit to what `fit` takes: all there is, or one more part of it."""
+        blocks, y, weight = self._training_data(*data, reset=not resume)
+        examples = Examples(split_one_hot(blocks) if self.pairs == "all" else blocks, y, weight)
+        rng = np.random.default_rng(self._seed() if part is None else [self._seed(), part])
         settings, train, validation = self._settings(examples.blocks), examples, None
         if part is not None:
             settings = replace(settings, n_iter=1)
@@ -271,11 +265,7 @@ class FM(FeatureModel):
         return LOSSES[check_choice("loss", self.loss, tuple(LOSSES))]
 
     def _kept(self) -> tuple[str, Tensors]:
-        rank = self.factors_.shape[1]
-        if rank != self.rank:
-            raise ValueError(
-                f"save: rank is {self.rank!r}, but the model was fitted with {rank}; set it back or fit again."
-            )
+        self._check_unchanged("rank", self.factors_.shape[1])
         if not hasattr(self, "samples_"):
             return "factors", {}
         return "draws", dict(zip(_DRAWS, self.samples_, strict=True)) | {"sample_factors": by_feature(self.samples_)}
@@ -292,5 +282,6 @@ class FM(FeatureModel):
     def _parameters(self) -> FactorParameters:
         factors, n = self.factors_, 1
         if hasattr(self, "samples_"):
-            factors, n = side_by_side(self.samples_), len(self.samples_.biases)
+            n = len(self.samples_.biases)
+            factors = by_feature(self.samples_).reshape(len(self.weights_), -1)  # side by side; nothing is copied
         return FactorParameters(self.fields_, self.bias_, self.weights_, factors, self.pairs, n)

@@ -69,25 +69,21 @@ class Progress:
         validation: float = nan,
     ) -> bool:
         """Record an iteration; True if the callback wants the fit to stop (it returned True)."""
-        now = time.perf_counter()
-        seconds, self._clock = now - self._clock, now
+        seconds = time.perf_counter() - self._clock
         return self._record(Iteration(stage, number, total, loss, objective, flips, validation, seconds))
 
     def forward(self, item: Iteration, stage: str) -> bool:
         """Record an iteration of a model that is fitted on the way to this one, under another name."""
-        self._clock = time.perf_counter()
         return self._record(replace(item, stage=stage))
 
     def _record(self, item: Iteration) -> bool:
+        self._clock = time.perf_counter()
         self.history.append(item)
         if self._verbose:
             extra = f"  flips {item.flips}" if item.stage in ("codes", "distillation") else ""
             extra += "" if isnan(item.validation) else f"  validation RMSE {item.validation:.4f}"
-            print(
-                f"{item.stage:>8} {item.number:3d}/{item.total}  objective {item.objective:.6g}  "
-                f"loss {item.loss:.6g}{extra}  {item.seconds:.2f} s",
-                file=sys.stderr,
-            )
+            values = f"objective {item.objective:.6g}  loss {item.loss:.6g}{extra}  {item.seconds:.2f} s"
+            print(f"{item.stage:>8} {item.number:3d}/{item.total}  {values}", file=sys.stderr)
         return self._callback is not None and self._callback(item) is True
 
     def settled(self, tol: float) -> bool:

@@ -119,5 +119,5 @@ def _encode(vectors: npt.NDArray[np.float64], basis: npt.NDArray[Any], start: _C
     error = products - (unpack_codes(codes) * gains[:, None].astype(np.float64)) @ gram
     distance = np.ascontiguousarray(error, np.float32), np.ascontiguousarray(gram, np.float32)
     weights, identity = np.ones(len(vectors), np.float32), (None, None, None)
-    _core.anchor_field(codes, gains, *distance, weights, *identity, _PASSES, False, n_threads)
+    _core.distill_field(codes, gains, *distance, weights, *identity, _PASSES, False, n_threads)
     return codes, gains

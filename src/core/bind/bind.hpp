@@ -100,7 +100,7 @@ nb::ndarray<nb::numpy, T> own_array(std::vector<T, Allocator>&& values, const st
     return {numbers, extents.size(), extents.data(), owner};
 }
 
-void bind_anchor(nb::module_& m);
+void bind_distillation(nb::module_& m);
 void bind_delegate(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_fold_in(nb::module_& m);

@@ -21,7 +21,7 @@ NB_MODULE(_core, m) {
         } catch (const Interrupted&) {
         }
     });
-    bind_anchor(m);
+    bind_distillation(m);
     bind_delegate(m);
     bind_metrics(m);
     bind_fold_in(m);

@@ -92,7 +92,7 @@ void bind_solvers(nb::class_<Residuals<Real>>& t) {
                 "seed");
     bind_solver(t, "draw_factors", draw_factors<Real>, "factors", "precision", "mean", "noise_precision", "seed");
     bind_solver(t, "sweep_codes", sweep_codes<Real>, "codes", "delegate", "beta", "passes");
-    bind_solver(t, "sweep_anchored", sweep_anchored<Real>, "field", "codes", "gains", "error", "hessian", "strength",
+    bind_solver(t, "sweep_distilled", sweep_distilled<Real>, "field", "codes", "gains", "error", "hessian", "strength",
                 "passes");
     bind_serial_solver(t, "sweep_sgd", sweep_sgd<Real>, "bias", "weights", "factors", "factor_ridge", "weight_ridge",
                        "learning_rate", "order");

@@ -23,10 +23,10 @@ struct FlipInput {
     int passes;
 };
 
-// Codes anchored to a teacher, row by row: the columns of one field of a block. A row's error is what its vector lacks,
-// seen through the other blocks: E = C p − H P, with p the teacher's vector of the row, P = Σ x g b ours,
-// H = Σ Q Q' and C = Σ Q q' over the other blocks' rows.
-struct AnchorField {
+// Codes distilled from a teacher, row by row: the columns of one field of a block. A row's error is what its vector
+// lacks, seen through the other blocks: E = C p − H P, with p the teacher's vector of the row, P = Σ x g b ours, H = Σ
+// Q Q' and C = Σ Q q' over the other blocks' rows.
+struct DistilledField {
     int bits;
     int passes;
     const int64_t* start;  // of the columns' non-zeros; null: column j is row j alone
@@ -41,7 +41,7 @@ struct AnchorField {
 };
 
 // ... and feature by feature: every feature against all others.
-struct AnchorPairs {
+struct DistilledPairs {
     int bits;
     int width;  // of the teacher's vectors, a multiple of 8
     int passes;
@@ -57,8 +57,8 @@ struct CodeKernels {
     // Discrete coordinate descent on rows [begin, end); `scratch` holds 72 × words + 2 bytes per interaction of
     // the longest row, and one more.
     int64_t (*update_flip_rows)(const FlipInput&, unsigned char* scratch, int64_t begin, int64_t end);
-    int64_t (*anchor_columns)(const AnchorField&, int64_t begin, int64_t end);
-    int (*anchor_feature)(const AnchorPairs&, int64_t feature);
+    int64_t (*distill_columns)(const DistilledField&, int64_t begin, int64_t end);
+    int (*distill_feature)(const DistilledPairs&, int64_t feature);
 
     // For the D-step: gram += Σ row row' (lower part), and out = rows · transform; width is a multiple of 8.
     void (*add_gram)(const double* rows, int n, int width, double* gram);

@@ -1,7 +1,7 @@
 // Compiled once per instruction set, with BITFM_ISA its name and the flags to match; see prelude.hpp.
 #include "kernels/kernels.hpp"
 
-#include "kernels/anchor.hpp"
+#include "kernels/distillation.hpp"
 #include "kernels/flips.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/normal.hpp"
@@ -37,8 +37,8 @@ constexpr Kernels kKernels{
     .sweep32 = kSweepKernels<float>,
     .sweep64 = kSweepKernels<double>,
     .codes = {.update_flip_rows = update_flip_rows,
-              .anchor_columns = anchor_columns,
-              .anchor_feature = anchor_feature,
+              .distill_columns = distill_columns,
+              .distill_feature = distill_feature,
               .add_gram = add_gram,
               .map_rows = map_rows},
     .scans = {.scan_codes = scan_codes, .scan_vectors = scan_vectors, .exact_product = exact_product, .above = above},

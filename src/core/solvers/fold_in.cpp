@@ -163,17 +163,17 @@ void nearest_codes(Team& team, std::span<const float> vectors, std::span<const f
     require(hessian.size() == width * width, "the Hessian must be bits × bits");
     std::vector<float> error(vectors.size());
     const std::vector<float> weight(n, 1.0f);
-    const AnchorField field{.bits = bits,
-                            .passes = passes,
-                            .start = nullptr,
-                            .row = nullptr,
-                            .value = nullptr,
-                            .row_weight = weight.data(),
-                            .hessian = hessian.data(),
-                            .error = error.data(),
-                            .codes = codes.data(),
-                            .gains = gains.data(),
-                            .keep_gains = false};
+    const DistilledField field{.bits = bits,
+                               .passes = passes,
+                               .start = nullptr,
+                               .row = nullptr,
+                               .value = nullptr,
+                               .row_weight = weight.data(),
+                               .hessian = hessian.data(),
+                               .error = error.data(),
+                               .codes = codes.data(),
+                               .gains = gains.data(),
+                               .keep_gains = false};
     team.run(static_cast<int64_t>(n), kGrain, [&](int64_t begin, int64_t end, int) {
         std::vector<float> lacking(width);
         for (int64_t id = begin; id < end; ++id) {
@@ -197,7 +197,7 @@ void nearest_codes(Team& team, std::span<const float> vectors, std::span<const f
                 std::fill(missed, missed + width, 0.0f);
                 for (size_t s = 0; s < width; ++s)
                     for (size_t t = 0; t < width; ++t) missed[t] += lacking[s] * hessian[s * width + t];
-                if (isa().kernels->codes.anchor_columns(field, id, id + 1) == 0) break;
+                if (isa().kernels->codes.distill_columns(field, id, id + 1) == 0) break;
             }
         }
     });

@@ -248,27 +248,27 @@ int64_t GroupSweep<Real>::sweep_direct(Team& team, size_t block, const RuleInput
 }
 
 template <class Real>
-int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule,
-                                         const RowDistillation& anchor, int which) {
+int64_t GroupSweep<Real>::sweep_distilled(Team& team, size_t field, const RuleInput<Real>& rule,
+                                          const RowDistillation& distillation, int which) {
     const auto& kernels = isa().kernels->template sweep<Real>();
     const auto block = static_cast<size_t>(set_.design.fields[field].block);
     const int64_t n_rows = set_.design.blocks[block].n_rows;
     const auto index = row_index(block);
-    const int bits = anchor.bits, first = which * kLanes;
+    const int bits = distillation.bits, first = which * kLanes;
     std::vector<RowState<Real>> states(static_cast<size_t>(n_rows));
     const std::vector<Real> before(q_[block], q_[block] + n_rows * kLanes);
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
         for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kLanes, kLanes, states[row].q);
         kernels.gather_rows(index, residual_.data(), states.data(), begin, end);
-        // To a row the anchor is so many more interactions.
+        // To a row the teacher is so many more interactions.
         for (int64_t row = begin; row < end; ++row) {
             RowState<Real>& state = states[row];
-            const Real mass = static_cast<Real>(anchor.strength) * state.count;
+            const Real mass = static_cast<Real>(distillation.strength) * state.count;
             for (int t = 0; t < kLanes; ++t) {
-                state.sum_eo[t] += mass * static_cast<Real>(anchor.error[row * bits + first + t]);
+                state.sum_eo[t] += mass * static_cast<Real>(distillation.error[row * bits + first + t]);
                 for (int u = 0; u < kLanes; ++u)
                     state.sum_oo[t * kLanes + u] +=
-                        mass * static_cast<Real>(anchor.hessian[(first + t) * bits + first + u]);
+                        mass * static_cast<Real>(distillation.hessian[(first + t) * bits + first + u]);
             }
         }
     });
@@ -280,9 +280,9 @@ int64_t GroupSweep<Real>::sweep_anchored(Team& team, size_t field, const RuleInp
         for (int64_t row = begin; row < end; ++row) {
             for (int t = 0; t < kLanes; ++t) {
                 const auto moved = static_cast<float>(states[row].q[t] - before[row * kLanes + t]);
-                const float* line = anchor.hessian + (first + t) * bits;
+                const float* line = distillation.hessian + (first + t) * bits;
                 if (moved != 0)
-                    for (int u = 0; u < bits; ++u) anchor.error[row * bits + u] -= line[u] * moved;
+                    for (int u = 0; u < bits; ++u) distillation.error[row * bits + u] -= line[u] * moved;
             }
             if (!set_.blocks[block].bare) std::copy_n(states[row].q, kLanes, rows_[block].data() + row * kLanes);
         }

@@ -51,9 +51,9 @@ class GroupSweep {
     // Update every feature's eight values by the rule. Returns how many values changed.
     int64_t sweep(Team& team, const RuleInput<Real>& rule, const Prior& prior);
 
-    // The same for one field, whose rows are also held to what an anchor says; `which` is the group.
-    int64_t sweep_anchored(Team& team, size_t field, const RuleInput<Real>& rule, const RowDistillation& anchor,
-                           int which);
+    // The same for one field, whose rows are also held to a teacher; `which` is the group.
+    int64_t sweep_distilled(Team& team, size_t field, const RuleInput<Real>& rule, const RowDistillation& distillation,
+                            int which);
 
     // A feature's eight values.
     Real* values(int64_t feature) { return v_.data() + feature * kLanes; }

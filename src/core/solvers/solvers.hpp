@@ -40,13 +40,13 @@ template <class Real>
 int64_t sweep_codes(Team& team, Residuals<Real>& residuals, Matrix<uint8_t> codes, Matrix<const float> delegate,
                     double beta, int passes);
 
-// anchored.cpp: the same over the codes of one field with given gains, its rows also held to an anchor:
+// distilled_sweep.cpp: the same over the codes of one field with given gains, its rows also held to a teacher:
 // min Σ e² + strength · Σ_u n_u (P_u'HP_u − 2 P_u'c_u), P_u = Σ x g b. error = c − H P (rows × bits) is kept up to
 // date.
 template <class Real>
-int64_t sweep_anchored(Team& team, Residuals<Real>& residuals, int64_t field, Matrix<uint8_t> codes,
-                       std::span<const float> gains, Matrix<float> error, Matrix<const float> hessian, double strength,
-                       int passes);
+int64_t sweep_distilled(Team& team, Residuals<Real>& residuals, int64_t field, Matrix<uint8_t> codes,
+                        std::span<const float> gains, Matrix<float> error, Matrix<const float> hessian, double strength,
+                        int passes);
 
 // sgd.cpp: one epoch of stochastic gradient descent, visiting the interactions in `order` (numbered as the training set
 // keeps them). On one thread: each step follows from the one before. Returns the new bias, and Σ error² on the way.

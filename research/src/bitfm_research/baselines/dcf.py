@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from bitfm.models.base import Floats
 from bitfm.models.progress import Progress
-from bitfm.models.solvers.paper import JointDelegate, PaperFit, PaperSettings, ProximalTarget, TargetScale
+from bitfm.models.solvers.paper import JointDelegate, PaperFit, ProximalTarget, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
 from bitfm_research.baselines._ids import IdRatings
@@ -95,7 +95,7 @@ class DCF(IdCodes):
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
     ) -> tuple[PackedCodes, PackedCodes]:
         targets = self._scale(ratings.y).to_codes(ratings.y)
-        fit = PaperFit(ratings.bare(), targets, self._settings(), self._pull(ratings), rng, progress)
+        fit = PaperFit(ratings.bare(), targets, self._pull(ratings), rng, progress, **self._settings())
         fit.run()
         return fit.codes[: ratings.n_users], fit.codes[ratings.n_users :]
 
@@ -115,16 +115,16 @@ class DCF(IdCodes):
         scale = self._scale(y)
         return (scale.middle, scale.unit) if scale.unit > 0 else super()._line(y, products)
 
-    def _settings(self) -> PaperSettings:
-        return PaperSettings(
-            bits=check_bits(self.bits),
-            alpha=0.0,
-            relaxed=check_choice("init", self.init, ("relaxed", "random")) == "relaxed",
-            init_iter=check_integer("init_iter", self.init_iter, 1),
-            max_iter=check_integer("max_iter", self.max_iter, 0),
-            inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
-            tol=check_real("tol", self.tol),
-            across=True,
-            linear=False,
-            threads=thread_count(self.n_jobs),
-        )
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "bits": check_bits(self.bits),
+            "alpha": 0.0,
+            "relaxed": check_choice("init", self.init, ("relaxed", "random")) == "relaxed",
+            "init_iter": check_integer("init_iter", self.init_iter, 1),
+            "max_iter": check_integer("max_iter", self.max_iter, 0),
+            "inner_iter": check_integer("inner_iter", self.inner_iter, 1, 1000),
+            "tol": check_real("tol", self.tol),
+            "across": True,
+            "linear": False,
+            "threads": thread_count(self.n_jobs),
+        }

@@ -57,7 +57,7 @@ class Popularity(FeatureModel):
         y : ratings, which do not count
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         """
-        with self._all_or_nothing():
+        with self._fitting():
             blocks, y, _ = self._training_data(X, y, None, fields)
             ratings = IdRatings.of(blocks, y, "Popularity")
             weights = np.zeros(blocks.n_features, np.float32)
@@ -107,7 +107,7 @@ class RandomScores(FeatureModel):
         y : ratings, which do not count
         fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
         """
-        with self._all_or_nothing():
+        with self._fitting():
             self.__dict__.pop("weights_", None)  # of a fit to other blocks
             blocks, y, _ = self._training_data(X, y, None, fields)
             ratings = IdRatings.of(blocks, y, "RandomScores")

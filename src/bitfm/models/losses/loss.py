@@ -1,4 +1,4 @@
-"""What a solver needs to know of a loss: its value, and a quadratic that bounds it from above."""
+"""What a solver needs to know of a loss, its value and a quadratic that bounds it from above; and squared error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LOSSES", "Floats", "Loss", "Working", "register_loss"]
+__all__ = ["LOSSES", "Floats", "Loss", "SquaredLoss", "Working", "register_loss"]
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -42,7 +42,30 @@ class Loss(Protocol):
         """Return what a score predicts, on the scale of the targets."""
 
 
-LOSSES: dict[str, Loss] = {}
+class SquaredLoss:
+    """(y − score)², for ratings: it is its own quadratic."""
+
+    def check(self, y: Floats) -> None:
+        """Any number is a target."""
+
+    def start(self, y: Floats, weight: Floats | None) -> float:
+        """Return the mean."""
+        return float(np.average(y, weights=weight))
+
+    def value(self, y: Floats, score: Floats) -> Floats:
+        """Return (y − score)²."""
+        return np.asarray((y - score) ** 2)
+
+    def working(self, y: Floats, score: Floats) -> Working:
+        """Return the errors, and 1."""
+        return Working(y - score, np.ones_like(score))
+
+    def inverse_link(self, score: Floats) -> Floats:
+        """Return the score."""
+        return score
+
+
+LOSSES: dict[str, Loss] = {"squared": SquaredLoss()}
 
 
 def register_loss(name: str, loss: Loss) -> None:

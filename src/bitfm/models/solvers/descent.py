@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bitfm.core import make_trainer
-from bitfm.models.losses.squared import SquaredLoss
+from bitfm.models.losses import SquaredLoss
 from bitfm.models.solvers.registry import FMParameters, FMProblem, FMSettings, Solution, Solver, register_solver
 
 __all__ = ["fit_als", "fit_sgd"]

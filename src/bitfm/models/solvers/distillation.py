@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from bitfm.models.solvers.teacher import TeacherParameters, default_teacher, tea
 from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
 from bitfm.parameters import CodeParameters
 
-__all__ = ["DistillationFit", "DistillationSettings"]
+__all__ = ["DistillationFit"]
 
 _SETTLED = 0.01  # share of the bits that may still flip when the codes are done
 _WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
@@ -27,22 +27,6 @@ _WEIGHTS_SETTLED = 1e-4  # share of the loss that a sweep may still take away wh
 _SCALE_SPREAD = 0.3  # a field's scale is expected within this of 1
 _STRENGTHS = (float("inf"), 10.0)  # λ to choose from, falling: less has never helped
 _DATA_SWEEPS = 3
-
-
-@dataclass(frozen=True)
-class DistillationSettings:
-    """DistilledFM's parameters, checked."""
-
-    bits: int
-    teacher: FM | None
-    anchor_strength: float | None  # λ; None: chosen
-    shared_gains: bool
-    validation_fraction: float
-    max_iter: int
-    inner_iter: int
-    across: bool
-    seed: int
-    threads: int
 
 
 Distillation: TypeAlias = RowDistillation | FeatureDistillation
@@ -55,79 +39,87 @@ class _Choice(NamedTuple):
     scales: npt.NDArray[np.float64]
 
 
+@dataclass
 class DistillationFit:
     """Fits a teacher, then codes and gains to its scores, then the weights. Afterwards the teacher is not needed."""
 
-    def __init__(self, blocks: Blocks, y: Floats, settings: DistillationSettings, progress: Progress) -> None:
-        self.settings, self.progress, self._blocks, self._y = settings, progress, blocks, y
-        self._rng = np.random.default_rng(settings.seed)
+    blocks: Blocks
+    y: Floats
+    progress: Progress
+    bits: int
+    teacher: FM | None
+    strength: float | None  # λ; None: chosen
+    shared_gains: bool
+    validation_fraction: float
+    max_iter: int
+    inner_iter: int
+    across: bool
+    seed: int
+    threads: int
+
+    def __post_init__(self) -> None:
+        self._rng, self._pairs = np.random.default_rng(self.seed), "across" if self.across else "all"
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
     def run(self) -> CodeParameters:
         """Return the model."""
-        s, view = self.settings, None
-        strength = s.anchor_strength if s.anchor_strength is not None else float("inf")
-        choice = _Choice(strength, np.ones(len(self._blocks.fields)))
-        if s.teacher is not None and hasattr(s.teacher, "weights_"):
-            parameters = teacher_parameters(s.teacher, self._blocks, self._y, across=s.across, seed=s.seed)
-            view = _TrainingView(self._blocks, self._y, parameters, s)
+        view, strength = None, self.strength if self.strength is not None else float("inf")
+        choice = _Choice(strength, np.ones(len(self.blocks.fields)))
+        if self.teacher is not None and hasattr(self.teacher, "weights_"):
+            parameters = teacher_parameters(self.teacher, self.blocks, self.y, across=self.across, seed=self.seed)
+            view = _TrainingView(self.blocks, self.y, parameters, self.across, self.threads)
         else:
-            held_out = self._rng.random(len(self._y)) < s.validation_fraction
+            held_out = self._rng.random(len(self.y)) < self.validation_fraction
             if held_out.any() and not held_out.all():
                 choice, view = self._choose(held_out)
                 view = view if self._stopped else None  # the trial is what there is, or of no more use
-        view = view or self._fit_teacher(self._blocks, self._y, "teacher")
+        view = view or self._fit_teacher(self.blocks, self.y, "teacher")
         distillation = self._fit_codes(view)
         self._fit_codes_to_data(view, distillation, choice.strength)
         return self._fit_weights(view, distillation, choice.scales)
 
     def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _TrainingView]:
-        """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well.
-
-        No codes at all is one of the choices: gains are 0 unless codes predict better than the linear part alone, by
-        more than one standard error of the difference.
-        """
-        s = self.settings
-        unseen, truth = self._blocks[held_out], self._y[held_out]
-        learnt, y = self._blocks[~held_out], self._y[~held_out]
-        view = self._fit_teacher(learnt, y, "trial")
+        """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well."""
+        unseen, truth, learnt = self.blocks[held_out], self.y[held_out], self.blocks[~held_out]
+        view = self._fit_teacher(learnt, self.y[~held_out], "trial")
         distillation = self._fit_codes(view)
 
         def errors(parameters: CodeParameters) -> Floats:
-            return np.asarray((truth - parameters.scores(unseen.design(), s.threads)) ** 2)
+            return np.asarray((truth - parameters.scores(unseen.design(), self.threads)) ** 2)
 
         as_is, nothing = np.ones(len(learnt.fields)), np.zeros(len(learnt.fields))
         best, least = _Choice(float("inf"), nothing), (linear := errors(self._fit_weights(view, distillation, nothing)))
-        strengths = _STRENGTHS if s.anchor_strength is None else (s.anchor_strength,)
-        for strength in strengths if s.across else (float("inf"),):
+        strengths = _STRENGTHS if self.strength is None else (self.strength,)
+        for strength in strengths if self.across else (float("inf"),):
             self._fit_codes_to_data(view, distillation, strength)
             unscaled = self._fit_weights(view, distillation, as_is)
             linear_part = replace(unscaled, gains=np.zeros_like(unscaled.gains))
-            left = truth - linear_part.scores(unseen.design(), s.threads)
+            left = truth - linear_part.scores(unseen.design(), self.threads)
             fitted = distillation.fit_scales(unseen, left, spread=_SCALE_SPREAD)
             for scales, candidate in ((fitted, self._fit_weights(view, distillation, fitted)), (as_is, unscaled)):
                 squares = errors(candidate)
                 if squares.mean() < least.mean():
                     best, least = _Choice(strength, scales), squares
-        saved = linear - least
+        saved = linear - least  # codes have to save more than one standard error, or else there are none: gains are 0
         if len(saved) < 2 or saved.mean() < saved.std(ddof=1) / np.sqrt(len(saved)):
             best = _Choice(float("inf"), nothing)
         return best, view
 
     def _fit_teacher(self, blocks: Blocks, y: Floats, stage: str) -> _TrainingView:
         """Fit a teacher: the one asked for, or by default two that are better together."""
-        s = self.settings
-        own, pairs, seed = s.teacher is None, "across" if s.across else "all", int(self._rng.integers(2**31))
-        teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(s.teacher)
-        teacher.set_params(pairs=pairs, n_jobs=s.threads, random_state=seed)
+        own, seed = self.teacher is None, int(self._rng.integers(2**31))
+        teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(self.teacher)
+        teacher.set_params(pairs=self._pairs, n_jobs=self.threads, random_state=seed)
         teacher.fit(blocks, y, callback=partial(self._forward, stage))
-        parameters = teacher_parameters(teacher, blocks, y, across=s.across, seed=s.seed)
+        parameters = teacher_parameters(teacher, blocks, y, across=self.across, seed=self.seed)
         del teacher  # its draws are large
         if own and not self._stopped:
             callback = partial(self._forward, f"{stage}-als")
-            other = teacher_by_descent(blocks, y, across=s.across, seed=s.seed, n_threads=s.threads, callback=callback)
+            other = teacher_by_descent(
+                blocks, y, across=self.across, seed=self.seed, n_threads=self.threads, callback=callback
+            )
             parameters = parameters.averaged_with(other)
-        return _TrainingView(blocks, y, parameters, s)
+        return _TrainingView(blocks, y, parameters, self.across, self.threads)
 
     def _forward(self, stage: str, item: Iteration) -> bool:
         """Report an iteration of a teacher's fit; whether to stop it."""
@@ -139,31 +131,30 @@ class DistillationFit:
 
     def _fit_codes(self, view: _TrainingView) -> Distillation:
         """Fit codes and gains to the teacher."""
-        s, teacher = self.settings, (view.blocks, view.factors)
+        make: Any = partial(RowDistillation, shared_gains=self.shared_gains) if self.across else FeatureDistillation
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
-            how: Any = {"seed": s.seed, "n_threads": s.threads} | ({"shared_gains": s.shared_gains} if s.across else {})
-            distillation: Distillation = (RowDistillation if s.across else FeatureDistillation)(*teacher, s.bits, **how)
+            factors = view.teacher.factors
+            distillation: Distillation = make(view.blocks, factors, self.bits, seed=self.seed, n_threads=self.threads)
         check_finite("distillation", 0, float(np.sum(distillation.gains)))
-        for number in range(1, s.max_iter + 1):
+        for number in range(1, self.max_iter + 1):
             with np.errstate(over="ignore", invalid="ignore"):
-                flips, objective = distillation.sweep(s.inner_iter), distillation.objective()
+                flips, objective = distillation.sweep(self.inner_iter), distillation.objective()
             check_finite("distillation", number, objective)
-            self._report("distillation", number, s.max_iter, objective, objective, flips)
+            self._report("distillation", number, self.max_iter, objective, objective, flips)
             if self._stopped or flips <= _SETTLED * distillation.codes.size * 8:
                 break
         return distillation
 
     def _fit_codes_to_data(self, view: _TrainingView, distillation: Distillation, strength: float) -> None:
         """Fit the codes to the data as well, if λ is finite."""
-        s = self.settings
         if not np.isfinite(strength) or self._stopped or not isinstance(distillation, RowDistillation):
             return
-        trainer, weights, bias, ridge = view.open(distillation.codes, distillation.gains)
+        (trainer, weights, bias), ridge = view.open(distillation.codes, distillation.gains), view.teacher.ridge
         penalty = np.repeat(ridge, [f.size for f in view.blocks.fields])
         for number in range(1, _DATA_SWEEPS + 1):
-            bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
-            flips = distillation.sweep_with_data(trainer, strength, s.inner_iter)
-            loss = trainer.loss(s.threads)
+            bias = trainer.sweep_weights(bias, weights, ridge, True, self.threads)
+            flips = distillation.sweep_with_data(trainer, strength, self.inner_iter)
+            loss = trainer.loss(self.threads)
             distance = strength * len(view.y) * distillation.distance()[0]
             objective = loss + distance + float(np.sum(penalty * np.square(weights, dtype=np.float64)))
             self._report("codes", number, _DATA_SWEEPS, loss, objective, flips)
@@ -174,36 +165,36 @@ class DistillationFit:
         self, view: _TrainingView, distillation: Distillation, scales: npt.NDArray[np.float64]
     ) -> CodeParameters:
         """Fit weights and bias to what the codes leave."""
-        s, sizes, loss = self.settings, [f.size for f in view.blocks.fields], float("inf")
+        sizes, loss = [f.size for f in view.blocks.fields], float("inf")
         gains = distillation.gains * np.repeat(scales, sizes).astype(np.float32)
-        trainer, weights, bias, ridge = view.open(distillation.codes, gains)
+        trainer, weights, bias = view.open(distillation.codes, gains)
         for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
-            bias = trainer.sweep_weights(bias, weights, ridge, True, s.threads)
-            before, loss = loss, trainer.loss(s.threads)
+            bias = trainer.sweep_weights(bias, weights, view.teacher.ridge, True, self.threads)
+            before, loss = loss, trainer.loss(self.threads)
             if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
                 break
-        pairs = "across" if s.across else "all"
-        return CodeParameters(view.blocks.fields, bias, weights, distillation.codes, gains, pairs)
+        return CodeParameters(view.blocks.fields, bias, weights, distillation.codes, gains, self._pairs)
 
 
+@dataclass
 class _TrainingView:
     """Data and a teacher fitted to them, which codes are fitted to."""
 
-    def __init__(self, blocks: Blocks, y: Floats, teacher: TeacherParameters, settings: DistillationSettings) -> None:
-        self.blocks, self.y, self._settings = blocks, y, settings
-        self.factors, self._weights, self._bias, self._ridge = teacher
-        self._trainer: Any = None
+    blocks: Blocks
+    y: Floats
+    teacher: TeacherParameters
+    across: bool
+    threads: int
 
-    def open(
-        self, codes: npt.NDArray[np.uint8], gains: npt.NDArray[np.float32]
-    ) -> tuple[Any, Floats, float, npt.NDArray[np.float64]]:
-        """Return a trainer at these codes and about the teacher's weights; weights, bias; the weights' λ by field."""
-        s = self._settings
-        if self._trainer is None:
-            self._trainer = make_trainer(self.blocks.design(), self.y, None, across=s.across)
-        weights, bias = self._weights.astype(self.blocks.dtype), self._bias
-        self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
-        if not self._trainer.loss(s.threads) <= len(self.y) * np.var(self.y):  # the teacher is worse than the mean
+    @cached_property
+    def _trainer(self) -> Any:
+        return make_trainer(self.blocks.design(), self.y, None, across=self.across)
+
+    def open(self, codes: npt.NDArray[np.uint8], gains: npt.NDArray[np.float32]) -> tuple[Any, Floats, float]:
+        """Return a trainer at these codes and about the teacher's weights; weights and bias."""
+        weights, bias = self.teacher.weights.astype(self.blocks.dtype), self.teacher.bias
+        self._trainer.reset_codes(bias, weights, codes, gains, self.threads)
+        if not self._trainer.loss(self.threads) <= len(self.y) * np.var(self.y):  # the teacher is worse than the mean
             weights, bias = np.zeros_like(weights), float(np.mean(self.y))
-            self._trainer.reset_codes(bias, weights, codes, gains, s.threads)
-        return self._trainer, weights, bias, self._ridge
+            self._trainer.reset_codes(bias, weights, codes, gains, self.threads)
+        return self._trainer, weights, bias

@@ -54,86 +54,67 @@ class Samples(NamedTuple):
         return from_features, (self.biases, self.weights, by_feature(self), self.noise_precisions)
 
 
-class _Schedule(NamedTuple):
-    """How many sweeps each chain makes, and which draws are kept: the last ones of all chains, some sweeps apart."""
-
-    n_iter: int
-    n_samples: int
-    thin: int
-    n_chains: int
-
-    @property
-    def n_kept(self) -> int:
-        """How many draws are kept of all chains together."""
-        return min(self.n_samples, self.n_chains * (1 + (self.n_iter - 1) // self.thin))
-
-    def n_keeping(self, number: int) -> int:
-        """Return how many chains' draws to keep after this sweep: of the last chains."""
-        left = self.n_iter - number
-        n = self.n_samples - left // self.thin * self.n_chains
-        return 0 if left % self.thin else min(max(n, 0), self.n_chains)
-
-
 def fit_gibbs(problem: FMProblem) -> Solution:
     """Draw from the posterior: a chain from each of several starts, or on from earlier draws."""
     s, previous = problem.settings, problem.previous
-    schedule = _Schedule(s.n_iter, s.n_samples, s.thin, min(s.n_chains, s.n_samples))
-    if schedule.n_kept * s.rank > MOST_NUMBERS:
+    n_chains = min(s.n_chains, s.n_samples)
+    n_kept = min(s.n_samples, n_chains * (1 + (s.n_iter - 1) // s.thin))
+    if n_kept * s.rank > MOST_NUMBERS:
         raise ValueError(
-            f"n_samples: {schedule.n_kept} draws of rank {s.rank} are {schedule.n_kept * s.rank} "
+            f"n_samples: {n_kept} draws of rank {s.rank} are {n_kept * s.rank} "
             f"numbers per feature, but {MOST_NUMBERS} is the most; keep fewer draws."
         )
-    rngs = [np.random.default_rng(seed) for seed in problem.rng.integers(2**63, size=schedule.n_chains)]
+    rngs = [np.random.default_rng(seed) for seed in problem.rng.integers(2**63, size=n_chains)]
     if previous is not None and previous.samples is not None:
-        starts = last_draws(previous.samples, schedule.n_chains, problem.train.blocks.dtype)
+        starts = last_draws(previous.samples, n_chains, problem.train.blocks.dtype)
     else:
         starts = [problem.start(rng) for rng in rngs]
-    samples = _draw_samples(problem, starts, schedule, rngs)
+    samples = _draw_samples(problem, starts, rngs, n_kept)
     weights = samples.weights.mean(axis=0, dtype=np.float64).astype(samples.weights.dtype)
     return Solution(FMParameters(float(samples.biases.mean()), weights, samples.factors[-1]), samples)
 
 
 def _draw_samples(
-    problem: FMProblem, starts: list[FMParameters], schedule: _Schedule, rngs: list[np.random.Generator]
+    problem: FMProblem, starts: list[FMParameters], rngs: list[np.random.Generator], n_kept: int
 ) -> Samples:
     """Run a chain from each start and return what they keep, the last draws last."""
-    blocks, y, sample_weight = problem.train
-    n_threads, resume = problem.settings.threads, problem.previous is not None
+    s, (blocks, y, sample_weight), resume = problem.settings, problem.train, problem.previous is not None
     middle, unit = _centre_and_scale(y, counted(sample_weight), blocks.dtype)
-    trainer: Any = make_trainer(blocks.design(), (y - middle) / unit, sample_weight, across=problem.settings.across)
+    trainer: Any = make_trainer(blocks.design(), (y - middle) / unit, sample_weight, across=s.across)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
     seen = (blocks if sample_weight is None else blocks[sample_weight > 0]).occurring()
     fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
-    workers = min(n_threads, len(starts))
+    workers = min(s.threads, len(starts))
     chains = []
     for c, (start, rng) in enumerate(zip(starts, rngs, strict=True)):
         # A chain begins in its own units, so that those of the targets do not matter to it.
         now = start.scaled(1 / unit, middle) if resume else FMParameters(0.0, start.weights, start.factors)
-        own_threads = n_threads // workers + (c < n_threads % workers)
+        own_threads = s.threads // workers + (c < s.threads % workers)
         chains.append(GibbsChain(trainer.sibling() if c else trainer, fields, now, mass, rng, own_threads))
-    kept, n, (n_features, rank) = schedule.n_kept, 0, starts[0].factors.shape
-    factors = np.empty((n_features, kept, rank), blocks.dtype)
-    weights = np.empty((kept, n_features), blocks.dtype)
-    store = from_features(np.empty(kept), weights, factors, np.empty(kept))
+    n, (n_features, rank), dtype = 0, starts[0].factors.shape, blocks.dtype
+    biases, noise, weights = np.empty(n_kept), np.empty(n_kept), np.empty((n_kept, n_features), dtype)
+    factors = np.empty((n_features, n_kept, rank), dtype)
     with _in_threads(workers, trainer.cancel) as each:
         if not resume:
             each(GibbsChain.start, chains)
-        for number in range(1, schedule.n_iter + 1):
+        for number in range(1, s.n_iter + 1):
             loss = float(np.mean(each(GibbsChain.step, chains))) * unit**2
             check_finite("gibbs", number, loss)
-            stop = problem.progress.report("gibbs", number, schedule.n_iter, loss, loss)
-            keeping = schedule.n_keeping(number)
-            if stop and n + keeping < schedule.n_chains:  # of every chain a draw, for another fit to go on from
-                keeping = min(kept - n, schedule.n_chains)
+            stop = problem.progress.report("gibbs", number, s.n_iter, loss, loss)
+            # The last draws of all chains are kept, some sweeps apart; of the first such sweep maybe not all chains'.
+            later, between = divmod(s.n_iter - number, s.thin)
+            keeping = 0 if between else min(max(s.n_samples - later * len(chains), 0), len(chains))
+            if stop and n + keeping < len(chains):  # of every chain a draw, for another fit to go on from
+                keeping = min(n_kept - n, len(chains))
             for chain in chains[len(chains) - keeping :]:
                 drawn = chain.now.scaled(unit, -middle / unit)
-                store.biases[n], store.noise_precisions[n] = drawn.bias, chain.noise_precision / unit**2
-                store.weights[n], store.factors[n] = drawn.weights, drawn.factors
+                biases[n], noise[n] = drawn.bias, chain.noise_precision / unit**2
+                weights[n], factors[:, n] = drawn.weights, drawn.factors
                 n += 1
             if stop:
                 break
-    samples = Samples(*(draws[:n] for draws in store))  # fewer than there is room for if the fit was stopped
-    return from_features(samples.biases, samples.weights, by_feature(samples), samples.noise_precisions)
+    # There are fewer than there is room for if the fit was stopped.
+    return from_features(biases[:n], weights[:n], np.ascontiguousarray(factors[:, :n]), noise[:n])
 
 
 @contextmanager
@@ -187,12 +168,6 @@ def by_feature(samples: Samples) -> Floats:
 def from_features(biases: Floats, weights: Floats, factors: Floats, noise_precisions: Floats) -> Samples:
     """Return samples whose factors are given as they lie in memory, features × samples × rank."""
     return Samples(biases, weights, factors.transpose(1, 0, 2), noise_precisions)
-
-
-def side_by_side(samples: Samples) -> Floats:
-    """Return the factors of all samples as one matrix, features × (samples · rank); nothing is copied."""
-    n, features, rank = samples.factors.shape
-    return by_feature(samples).reshape(features, n * rank)
 
 
 def last_draws(samples: Samples, n_chains: int, dtype: np.dtype[Any]) -> list[FMParameters]:

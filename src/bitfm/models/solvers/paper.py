@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.progress import Progress
 
-__all__ = ["JointDelegate", "PaperFit", "PaperSettings", "ProximalTarget", "TargetScale"]
+__all__ = ["JointDelegate", "PaperFit", "ProximalTarget", "TargetScale"]
 
 _REFRESH = 5  # iterations after which residuals are computed anew, so that rounding cannot build up
 _WEIGHT_SWEEPS = 2
@@ -37,22 +37,6 @@ class TargetScale:
     def to_codes(self, y: Floats) -> Floats:
         """Return the targets in the codes' units; constant targets are all 0."""
         return (y - self.middle) / self.unit if self.unit > 0 else np.zeros_like(y)
-
-
-@dataclass(frozen=True)
-class PaperSettings:
-    """DiscreteFM's parameters, checked."""
-
-    bits: int
-    alpha: float
-    relaxed: bool
-    init_iter: int
-    max_iter: int
-    inner_iter: int
-    tol: float
-    across: bool
-    linear: bool
-    threads: int
 
 
 class ProximalTarget(Protocol):
@@ -89,74 +73,69 @@ class JointDelegate:
         self.penalty = self.strength * (squares - 2 * delegate.trace)
 
 
+@dataclass
 class PaperFit:
     """Alternates the B-, D- and w-subproblems of Eq. 4, after the relaxed problem, whose signs they start from."""
 
-    def __init__(
-        self,
-        blocks: Blocks,
-        targets: Floats,
-        settings: PaperSettings,
-        proximal: ProximalTarget,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> None:
-        self.settings, self.proximal, self.rng, self.progress = settings, proximal, rng, progress
-        self.dtype, self.n = blocks.dtype, blocks.n_features
-        self.trainer: Any = make_trainer(blocks.design(), targets, None, across=settings.across)
-        self.ridge = np.full(len(blocks.fields), settings.alpha)
-        self.weights, self.bias = np.zeros(self.n, self.dtype), 0.0
+    blocks: Blocks
+    targets: InitVar[Floats]
+    proximal: ProximalTarget
+    rng: np.random.Generator
+    progress: Progress
+    bits: int
+    alpha: float
+    relaxed: bool
+    init_iter: int
+    max_iter: int
+    inner_iter: int
+    tol: float
+    across: bool
+    linear: bool
+    threads: int
+
+    def __post_init__(self, targets: Floats) -> None:
+        self.trainer: Any = make_trainer(self.blocks.design(), targets, None, across=self.across)
+        self.weights, self.bias = np.zeros(self.blocks.n_features, self.blocks.dtype), 0.0
         self.codes: npt.NDArray[np.uint8]
 
     def run(self) -> None:
         """Run both stages; afterwards codes, weights and bias hold the solution."""
-        s, stopped = self.settings, False
-        if s.relaxed:
-            factors = self.rng.random((self.n, s.bits), self.dtype.type)
+        stopped, n = False, len(self.weights)
+        if self.relaxed:
+            factors = self.rng.random((n, self.bits), self.weights.dtype.type)
             factors -= 0.5
-            stopped = self._solve_relaxed(factors)
+            self.proximal.follow(factors, self.rng, self.threads)
+            stopped = self._alternate("relaxed", factors, self.init_iter)
             self.codes = pack_signs(factors)
             del factors
         else:
-            self.codes = self.rng.integers(0, 256, (self.n, s.bits // 8), np.uint8)
-            self.proximal.follow(self.codes, self.rng, s.threads)
+            self.codes = self.rng.integers(0, 256, (n, self.bits // 8), np.uint8)
+            self.proximal.follow(self.codes, self.rng, self.threads)
         if not stopped:
-            self._solve_codes()
+            self._alternate("codes", self.codes, self.max_iter)
 
-    def _solve_relaxed(self, factors: Floats) -> bool:
-        s, proximal = self.settings, self.proximal
-        ridges = proximal.ridges(len(self.ridge))
-        proximal.follow(factors, self.rng, s.threads)
-        for number in range(1, s.init_iter + 1):
-            if number % _REFRESH == 1:
-                self.trainer.reset_reals(self.bias, self.weights, factors, s.threads)
-            self.trainer.sweep_factors(factors, ridges, proximal.matrix, proximal.strength, s.threads)
-            proximal.follow(factors, self.rng, s.threads)
-            self._sweep_weights()
-            if self._report("relaxed", number, s.init_iter):
+    def _alternate(self, stage: str, values: npt.NDArray[Any], n_iter: int) -> bool:
+        """Improve factors or codes, what they are drawn to and the weights in turn; whether the callback stopped it."""
+        trainer, proximal, threads, flips = self.trainer, self.proximal, self.threads, 0
+        n_fields = len(self.blocks.fields)
+        ridges, weight_ridge = proximal.ridges(n_fields), np.full(n_fields, self.alpha)
+        for number in range(1, n_iter + 1):
+            if stage == "relaxed":
+                if number % _REFRESH == 1:
+                    trainer.reset_reals(self.bias, self.weights, values, threads)
+                trainer.sweep_factors(values, ridges, proximal.matrix, proximal.strength, threads)
+            else:
+                if number % _REFRESH == 1:
+                    trainer.reset_codes(self.bias, self.weights, values, None, threads)
+                flips = trainer.sweep_codes(values, proximal.matrix, proximal.strength, self.inner_iter, threads)
+            proximal.follow(values, self.rng, threads)
+            for _ in range(_WEIGHT_SWEEPS if self.linear else 0):
+                self.bias = trainer.sweep_weights(self.bias, self.weights, weight_ridge, True, threads)
+            loss = trainer.loss(threads)
+            objective = loss + self.alpha * float(np.sum(self.weights.astype(np.float64) ** 2)) + proximal.penalty
+            check_finite(stage, number, objective, self.bias)
+            if self.progress.report(stage, number, n_iter, loss, objective, flips):
                 return True
-            if self.progress.settled(s.tol):
+            if self.progress.settled(self.tol):
                 break
         return False
-
-    def _solve_codes(self) -> None:
-        s, proximal = self.settings, self.proximal
-        for number in range(1, s.max_iter + 1):
-            if number % _REFRESH == 1:
-                self.trainer.reset_codes(self.bias, self.weights, self.codes, None, s.threads)
-            flips = self.trainer.sweep_codes(self.codes, proximal.matrix, proximal.strength, s.inner_iter, s.threads)
-            proximal.follow(self.codes, self.rng, s.threads)
-            self._sweep_weights()
-            if self._report("codes", number, s.max_iter, flips) or self.progress.settled(s.tol):
-                break
-
-    def _sweep_weights(self) -> None:
-        for _ in range(_WEIGHT_SWEEPS if self.settings.linear else 0):
-            self.bias = self.trainer.sweep_weights(self.bias, self.weights, self.ridge, True, self.settings.threads)
-
-    def _report(self, stage: str, number: int, total: int, flips: int = 0) -> bool:
-        loss = self.trainer.loss(self.settings.threads)
-        ridge = self.settings.alpha * float(np.sum(self.weights.astype(np.float64) ** 2))
-        objective = loss + ridge + self.proximal.penalty
-        check_finite(stage, number, objective, self.bias)
-        return self.progress.report(stage, number, total, loss, objective, flips)

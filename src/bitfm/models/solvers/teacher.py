@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback
-from bitfm.models.solvers.gibbs import side_by_side
 from bitfm.models.solvers.registry import FMParameters
 from bitfm.models.solvers.teacher_distance import mean_squares
 
@@ -85,15 +84,11 @@ def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
 
 
 def _factors_of(teacher: FM, blocks: Blocks, *, across: bool, seed: int) -> npt.NDArray[np.float32]:
-    """Return vectors whose inner products are the teacher's pair terms: with draws, about their mean.
-
-    The draws side by side have that mean as their inner product. Nearly all of it lies in few directions, about as many
-    as a draw has factors; four times as many are kept.
-    """
+    """Return vectors whose inner products are the teacher's pair terms: with draws, about their mean."""
+    parameters: Any = teacher.parameters_
+    factors, n = parameters.factors, parameters.n_draws
     with np.errstate(over="ignore", invalid="ignore"):  # codes cannot be fitted to such numbers, and their fit says so
-        if not hasattr(teacher, "samples_"):
-            return np.ascontiguousarray(teacher.factors_, np.float32)
-        factors, n = side_by_side(teacher.samples_), len(teacher.samples_.biases)
+        # The mean of the draws lies mostly in few directions, about as many as a draw has factors.
         width = _WIDTH * factors.shape[1] // n
         if factors.shape[1] > width:
             with single_blas_thread():

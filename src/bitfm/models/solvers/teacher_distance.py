@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 import scipy.optimize
 
-from bitfm.core import anchor_field, anchor_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
+from bitfm.core import distill_field, distill_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
@@ -36,17 +36,6 @@ class _Field:
     code_vectors: Matrix  # P = Σ x g b
 
 
-class _Moments(NamedTuple):
-    """What the other blocks need to know of a block's rows: per row, or summed over the fields of each."""
-
-    code_gram: Matrix  # H = Σ π P Pᵀ
-    cross: Matrix  # C = Σ π P pᵀ
-
-    @classmethod
-    def total(cls, parts: list[_Moments]) -> _Moments:
-        return cls(_total([m.code_gram for m in parts]), _total([m.cross for m in parts]))
-
-
 class _BlockRows:
     """The rows of a block, weighted by the share of the interactions that use them."""
 
@@ -60,12 +49,13 @@ class _BlockRows:
         return _total([f.code_vectors for f in self.fields])
 
     @cached_property
-    def moments(self) -> tuple[_Moments, _Moments]:
-        """The moments per row and per field, forgotten when codes change."""
-        per_row = self._of(self.code_vectors, self.teacher_vectors)
+    def moments(self) -> tuple[Matrix, ...]:
+        """H = Σ π P Pᵀ and C = Σ π P pᵀ, first per row, then per field; forgotten when codes change."""
+        per_row = self._moments(self.code_vectors, self.teacher_vectors)
         if len(self.fields) == 1:
-            return per_row, per_row
-        return per_row, _Moments.total([self._of(f.code_vectors, f.teacher_vectors) for f in self.fields])
+            return *per_row, *per_row
+        per_field = [self._moments(f.code_vectors, f.teacher_vectors) for f in self.fields]
+        return *per_row, *(_total(list(parts)) for parts in zip(*per_field, strict=True))
 
     @cached_property
     def teacher_grams(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -76,9 +66,9 @@ class _BlockRows:
         parts = (_moment(f.teacher_vectors, f.teacher_vectors, self.weights) for f in self.fields)
         return per_row, np.asarray(sum(parts))
 
-    def _of(self, code_vectors: Matrix, teacher_vectors: Matrix) -> _Moments:
+    def _moments(self, code_vectors: Matrix, teacher_vectors: Matrix) -> list[Matrix]:
         weighted = (self.weights[:, None] * code_vectors).T
-        return _Moments(*(np.asarray(weighted @ vectors, np.float32) for vectors in (code_vectors, teacher_vectors)))
+        return [np.asarray(weighted @ vectors, np.float32) for vectors in (code_vectors, teacher_vectors)]
 
 
 class RowDistillation:
@@ -129,7 +119,7 @@ class RowDistillation:
         with single_blas_thread():
             for rows, field, error, hessian in self._fields_in_turn():
                 codes, gains = self.codes[field.features], self.gains[field.features]
-                flips += anchor_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
+                flips += distill_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
                 if self._shared:
                     vectors = self._code_vectors(field.table, field.features)
                     slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, vectors @ hessian))
@@ -143,7 +133,7 @@ class RowDistillation:
         flips, how = 0, (strength, passes, self._threads)
         with single_blas_thread():
             for _, field, error, hessian in self._fields_in_turn():
-                flips += int(trainer.sweep_anchored(field.number, self.codes, self.gains, error, hessian, *how))
+                flips += int(trainer.sweep_distilled(field.number, self.codes, self.gains, error, hessian, *how))
         return flips
 
     def _fields_in_turn(self) -> Iterator[tuple[_BlockRows, _Field, Matrix, Matrix]]:
@@ -151,12 +141,12 @@ class RowDistillation:
         μ = self._field_weight
         for rows in self._blocks:
             others = zip(*(other.moments for other in self._blocks if other is not rows), strict=True)
-            per_row, per_field = (_Moments.total(list(parts)) for parts in others)
-            hessian = np.asarray((1 - μ) * per_row.code_gram + μ * per_field.code_gram, np.float32)
-            target = rows.teacher_vectors @ per_row.cross.T
+            H, C, H_field, C_field = (_total(list(parts)) for parts in others)
+            hessian = np.asarray((1 - μ) * H + μ * H_field, np.float32)
+            target = rows.teacher_vectors @ C.T
             for field in rows.fields:
-                error = (1 - μ) * (target - rows.code_vectors @ per_row.code_gram)
-                error += μ * (field.teacher_vectors @ per_field.cross.T - field.code_vectors @ per_field.code_gram)
+                error = (1 - μ) * (target - rows.code_vectors @ H)
+                error += μ * (field.teacher_vectors @ C_field.T - field.code_vectors @ H_field)
                 yield rows, field, np.asarray(error, np.float32), hessian
                 field.code_vectors = self._code_vectors(field.table, field.features)
             rows.__dict__.pop("moments", None)
@@ -201,17 +191,16 @@ class RowDistillation:
     def distance(self) -> tuple[float, float]:
         """Return Ω, and its value without codes."""
         value = reference = 0.0
+        shares = (1 - self._field_weight, self._field_weight)
         with single_blas_thread():
             for b, left in enumerate(self._blocks):
                 for right in self._blocks[:b]:
-                    shares = (1 - self._field_weight, self._field_weight)
-                    grams = zip(left.teacher_grams, right.teacher_grams, strict=True)
                     moments = zip(left.moments, right.moments, strict=True)
-                    for share, gram, (m, n) in zip(shares, grams, moments, strict=True):
-                        teacher_energy = float(np.sum(gram[0] * gram[1]))
-                        cross_term = float(np.sum(m.cross * n.cross, dtype=np.float64))
-                        code_energy = float(np.sum(m.code_gram * n.code_gram, dtype=np.float64))
-                        value += share * (teacher_energy - 2 * cross_term + code_energy)
+                    H, C, H_field, C_field = (float(np.sum(m * n, dtype=np.float64)) for m, n in moments)
+                    grams = zip(left.teacher_grams, right.teacher_grams, strict=True)
+                    for share, (p, q), h, c in zip(shares, grams, (H, H_field), (C, C_field), strict=True):
+                        teacher_energy = float(np.sum(p * q))
+                        value += share * (teacher_energy - 2 * c + h)
                         reference += share * teacher_energy
         return value, reference
 
@@ -236,7 +225,7 @@ class FeatureDistillation:
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
-        return anchor_pairs(self.codes, self.gains, self._factors, self._weights, passes)
+        return distill_pairs(self.codes, self.gains, self._factors, self._weights, passes)
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
         """Return by how much the gains are to be scaled, all alike, to predict these residuals best."""

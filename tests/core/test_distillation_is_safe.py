@@ -1,4 +1,4 @@
-"""The steps of anchored codes check what they are given, and are the same on all instruction sets and threads."""
+"""The steps of distilled codes check what they are given, and are the same on all instruction sets and threads."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def swept(of=1):
 
 
 def test_every_array_of_a_field_is_checked():
-    each_spoilt(_core.anchor_field, field(), ["codes", "gains", "error", "hessian", "row_weight", *columns()])
+    each_spoilt(_core.distill_field, field(), ["codes", "gains", "error", "hessian", "row_weight", *columns()])
 
 
 @pytest.mark.parametrize(
@@ -93,17 +93,17 @@ def test_every_array_of_a_field_is_checked():
 def test_columns_that_are_no_columns_are_refused(name, wrong):
     arguments = field()
     with pytest.raises(ValueError, match=r"column|range"):
-        _core.anchor_field(**arguments | {name: np.array(wrong, arguments[name].dtype)})
+        _core.distill_field(**arguments | {name: np.array(wrong, arguments[name].dtype)})
 
 
 def test_columns_come_all_together_or_as_an_identity():
     for name in columns():
         with pytest.raises(ValueError, match="none of them"):
-            _core.anchor_field(**field() | {name: None})
+            _core.distill_field(**field() | {name: None})
     none = dict.fromkeys(columns())
     with pytest.raises(ValueError, match="identity"):
-        _core.anchor_field(**field(**none))
-    assert _core.anchor_field(**field(n_rows=N_COLUMNS, **none)) >= 0
+        _core.distill_field(**field(**none))
+    assert _core.distill_field(**field(n_rows=N_COLUMNS, **none)) >= 0
 
 
 @pytest.mark.parametrize("n_bytes", [0, 65, 1000])
@@ -112,27 +112,27 @@ def test_codes_of_no_bits_or_too_many_are_refused(n_bytes):
     square, error = np.zeros((bits, bits), np.float32), np.zeros((N_ROWS, bits), np.float32)
     codes = np.zeros((N_COLUMNS, n_bytes), np.uint8)
     with pytest.raises(ValueError, match="bytes"):
-        _core.anchor_field(**field() | {"codes": codes, "hessian": square, "error": error})
+        _core.distill_field(**field() | {"codes": codes, "hessian": square, "error": error})
     with pytest.raises(ValueError, match="bytes"):
-        _core.anchor_pairs(**pairs() | {"codes": codes})
+        _core.distill_pairs(**pairs() | {"codes": codes})
     with pytest.raises(ValueError, match="bytes"):
-        trainer().sweep_anchored(**swept() | {"codes": np.zeros((6, n_bytes), np.uint8)})
+        trainer().sweep_distilled(**swept() | {"codes": np.zeros((6, n_bytes), np.uint8)})
 
 
 def test_every_array_of_pairs_is_checked():
-    each_spoilt(_core.anchor_pairs, pairs(), ["gains", "weights"])
+    each_spoilt(_core.distill_pairs, pairs(), ["gains", "weights"])
     for wrong in (pairs(n=2)["codes"], pairs()["codes"].astype(np.int8), pairs()["codes"][0], None):
         with pytest.raises(REFUSED):
-            _core.anchor_pairs(**pairs() | {"codes": wrong})
+            _core.distill_pairs(**pairs() | {"codes": wrong})
     for shape in ((N_COLUMNS, 0), (N_COLUMNS, 7), (N_COLUMNS, 9), (N_COLUMNS - 1, WIDTH), (0, WIDTH)):
         with pytest.raises(ValueError, match="factors"):
-            _core.anchor_pairs(**pairs() | {"factors": np.zeros(shape, np.float32)})
+            _core.distill_pairs(**pairs() | {"factors": np.zeros(shape, np.float32)})
 
 
 @pytest.mark.parametrize("real", [np.float32, np.float64])
 def test_every_array_of_a_sweep_with_the_data_is_checked(real):
-    each_spoilt(trainer(real=real).sweep_anchored, swept(), ["codes", "gains", "error", "hessian"])
-    each_spoilt(trainer(real=real).sweep_anchored, swept(0), ["error"])
+    each_spoilt(trainer(real=real).sweep_distilled, swept(), ["codes", "gains", "error", "hessian"])
+    each_spoilt(trainer(real=real).sweep_distilled, swept(0), ["error"])
 
 
 @pytest.mark.parametrize(
@@ -142,17 +142,17 @@ def test_every_array_of_a_sweep_with_the_data_is_checked(real):
 )
 def test_numbers_out_of_range_are_refused(name, wrong):
     with contextlib.nullcontext() if (name, wrong) == ("strength", 2**70) else pytest.raises(REFUSED):
-        trainer().sweep_anchored(**swept() | {name: wrong})
+        trainer().sweep_distilled(**swept() | {name: wrong})
 
 
-def test_an_anchor_needs_pairs_across_blocks():
+def test_distillation_needs_pairs_across_blocks():
     with pytest.raises(ValueError, match="across blocks"):
-        trainer(cross=False).sweep_anchored(**swept())
+        trainer(cross=False).sweep_distilled(**swept())
 
 
 @pytest.mark.parametrize("name", ["codes", "gains", "error"])
 def test_arrays_that_cannot_be_written_are_not_swept(name):
-    for call, arguments in ((_core.anchor_field, field()), (_core.anchor_pairs, pairs())):
+    for call, arguments in ((_core.distill_field, field()), (_core.distill_pairs, pairs())):
         if name in arguments:
             arguments[name].flags.writeable = False
             with pytest.raises(TypeError):
@@ -165,18 +165,18 @@ def test_arrays_that_cannot_be_written_are_not_swept(name):
 def test_nothing_to_do_is_no_trouble():
     empty = {"start": np.zeros(1, np.int64), "rows": np.zeros(0, np.int32), "values": np.zeros(0, np.float32)}
     for bits in (8, 64, 512):
-        assert _core.anchor_field(**field(bits, n_columns=0, **empty)) == 0
-        assert _core.anchor_field(**field(bits, 0, 0, **dict.fromkeys(columns()))) == 0
-        assert _core.anchor_pairs(**pairs(bits, n=0)) == 0
+        assert _core.distill_field(**field(bits, n_columns=0, **empty)) == 0
+        assert _core.distill_field(**field(bits, 0, 0, **dict.fromkeys(columns()))) == 0
+        assert _core.distill_pairs(**pairs(bits, n=0)) == 0
     for passes, n_threads in itertools.product((-(2**31), -1, 0, 1), (-1, 0, 3)):
-        _core.anchor_field(**field(passes=passes, n_threads=n_threads))
-        _core.anchor_pairs(**pairs(passes=passes))
-        trainer().sweep_anchored(**swept() | {"passes": passes, "n_threads": n_threads})
+        _core.distill_field(**field(passes=passes, n_threads=n_threads))
+        _core.distill_pairs(**pairs(passes=passes))
+        trainer().sweep_distilled(**swept() | {"passes": passes, "n_threads": n_threads})
 
 
 @pytest.mark.parametrize("everywhere", [False, True], ids=["one", "all"])
 def test_no_number_makes_a_step_crash_or_a_gain_that_is_none(everywhere):
-    cases = [(_core.anchor_field, field), (_core.anchor_pairs, pairs), (trainer().sweep_anchored, swept)]
+    cases = [(_core.distill_field, field), (_core.distill_pairs, pairs), (trainer().sweep_distilled, swept)]
     for (call, make), number in itertools.product(cases, WILD):
         for name in [name for name, value in make().items() if getattr(value, "dtype", None) == np.float32]:
             arguments = make()
@@ -220,8 +220,8 @@ def test_instruction_sets_and_threads_do_not_matter(make, bits):
                 return arguments
 
             def run(isa, n_threads, build=build):
-                calls = {pairs: _core.anchor_pairs, swept: trainer().sweep_anchored}
-                return outcome(isa, n_threads, build, calls.get(make, _core.anchor_field))
+                calls = {pairs: _core.distill_pairs, swept: trainer().sweep_distilled}
+                return outcome(isa, n_threads, build, calls.get(make, _core.distill_field))
 
             expected = run("portable", 1)
             for isa, n_threads in itertools.product(_core.available_isas(), (1, 2, 7)):

@@ -1,4 +1,4 @@
-#include "solvers/anchor.hpp"
+#include "solvers/distillation.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -43,29 +43,29 @@ bool check_columns(const Columns& columns, size_t n_columns, size_t n_rows) {
 
 }  // namespace
 
-int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits, std::span<float> error,
-                     std::span<const float> hessian, std::span<const float> row_weight, const Columns& columns,
-                     int passes, bool keep_gains) {
+int64_t distill_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits, std::span<float> error,
+                      std::span<const float> hessian, std::span<const float> row_weight, const Columns& columns,
+                      int passes, bool keep_gains) {
     check_codes(codes, gains, bits);
     require(hessian.size() == static_cast<size_t>(bits * bits), "the Hessian must be bits × bits");
     require(error.size() == row_weight.size() * static_cast<size_t>(bits), "errors must be rows × bits");
     const bool apart = check_columns(columns, gains.size(), row_weight.size());
     const bool identity = columns.start.empty();
-    const AnchorField field{.bits = bits,
-                            .passes = passes,
-                            .start = identity ? nullptr : columns.start.data(),
-                            .row = identity ? nullptr : columns.row.data(),
-                            .value = identity ? nullptr : columns.value.data(),
-                            .row_weight = row_weight.data(),
-                            .hessian = hessian.data(),
-                            .error = error.data(),
-                            .codes = codes.data(),
-                            .gains = gains.data(),
-                            .keep_gains = keep_gains};
+    const DistilledField field{.bits = bits,
+                               .passes = passes,
+                               .start = identity ? nullptr : columns.start.data(),
+                               .row = identity ? nullptr : columns.row.data(),
+                               .value = identity ? nullptr : columns.value.data(),
+                               .row_weight = row_weight.data(),
+                               .hessian = hessian.data(),
+                               .error = error.data(),
+                               .codes = codes.data(),
+                               .gains = gains.data(),
+                               .keep_gains = keep_gains};
     const auto n = static_cast<int64_t>(gains.size());
     std::atomic<int64_t> flips{0};
     auto sweep = [&](int64_t begin, int64_t end, int) {
-        flips += isa().kernels->codes.anchor_columns(field, begin, end);
+        flips += isa().kernels->codes.distill_columns(field, begin, end);
     };
     if (apart)
         team.run(n, kGrain, sweep);
@@ -77,8 +77,8 @@ int64_t anchor_field(Team& team, std::span<uint8_t> codes, std::span<float> gain
     return flips;
 }
 
-int64_t anchor_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits,
-                     std::span<const float> factors, int width, std::span<const float> weight, int passes) {
+int64_t distill_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits,
+                      std::span<const float> factors, int width, std::span<const float> weight, int passes) {
     check_codes(codes, gains, bits);
     const size_t n = gains.size();
     require(width > 0 && width % kLanes == 0 && factors.size() == n * static_cast<size_t>(width),
@@ -97,19 +97,19 @@ int64_t anchor_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gain
             for (int t = 0; t < width; ++t) cross[s * width + t] += left * factors[i * width + t];
         }
     }
-    const AnchorPairs pairs{.bits = bits,
-                            .width = width,
-                            .passes = passes,
-                            .weight = weight.data(),
-                            .factors = factors.data(),
-                            .gram = gram.data(),
-                            .cross = cross.data(),
-                            .codes = codes.data(),
-                            .gains = gains.data()};
+    const DistilledPairs pairs{.bits = bits,
+                               .width = width,
+                               .passes = passes,
+                               .weight = weight.data(),
+                               .factors = factors.data(),
+                               .gram = gram.data(),
+                               .cross = cross.data(),
+                               .codes = codes.data(),
+                               .gains = gains.data()};
     int64_t flips = 0;
     for (size_t i = 0; i < n; ++i) {
         team.poll();
-        flips += isa().kernels->codes.anchor_feature(pairs, static_cast<int64_t>(i));
+        flips += isa().kernels->codes.distill_feature(pairs, static_cast<int64_t>(i));
     }
     return flips;
 }

@@ -1,4 +1,4 @@
-#include "solvers/anchor.hpp"
+#include "solvers/distillation.hpp"
 
 #include "base/error.hpp"
 #include "bind/bind.hpp"
@@ -14,9 +14,9 @@ int bits_of(const Array2<uint8_t>& codes, const Array1<float>& gains) {
 
 }  // namespace
 
-void bind_anchor(nb::module_& m) {
+void bind_distillation(nb::module_& m) {
     m.def(
-        "anchor_field",
+        "distill_field",
         [](Array2<uint8_t> codes, Array1<float> gains, Array2<float> error, Array2<const float> hessian,
            Array1<const float> row_weight, std::optional<Array1<const int64_t>> start,
            std::optional<Array1<const int32_t>> rows, std::optional<Array1<const float>> values, int passes,
@@ -27,24 +27,24 @@ void bind_anchor(nb::module_& m) {
             require(!start || start->shape(0) > 0, "the columns' starts must rise from 0 to the number of non-zeros");
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
-            return anchor_field(team, span_of(codes), span_of(gains), bits, span_of(error), span_of(hessian),
-                                span_of(row_weight), {span_of(start), span_of(rows), span_of(values)}, passes,
-                                keep_gains);
+            return distill_field(team, span_of(codes), span_of(gains), bits, span_of(error), span_of(hessian),
+                                 span_of(row_weight), {span_of(start), span_of(rows), span_of(values)}, passes,
+                                 keep_gains);
         },
         nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("error").noconvert(),
         nb::arg("hessian").noconvert(), nb::arg("row_weight").noconvert(), nb::arg("start").noconvert().none(),
         nb::arg("rows").noconvert().none(), nb::arg("values").noconvert().none(), nb::arg("passes"),
         nb::arg("keep_gains"), nb::arg("n_threads"));
     m.def(
-        "anchor_pairs",
+        "distill_pairs",
         [](Array2<uint8_t> codes, Array1<float> gains, Array2<const float> factors, Array1<const float> weights,
            int passes) {
             const int bits = bits_of(codes, gains);
             require(factors.shape(1) <= 1 << 20, "the factors are too wide");
             nb::gil_scoped_release release;
             Team team(1, poll_signals);
-            return anchor_pairs(team, span_of(codes), span_of(gains), bits, span_of(factors),
-                                static_cast<int>(factors.shape(1)), span_of(weights), passes);
+            return distill_pairs(team, span_of(codes), span_of(gains), bits, span_of(factors),
+                                 static_cast<int>(factors.shape(1)), span_of(weights), passes);
         },
         nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("factors").noconvert(),
         nb::arg("weights").noconvert(), nb::arg("passes"));

@@ -1,4 +1,4 @@
-// Discrete coordinate descent over the codes of one field, whose rows are also held to an anchor.
+// Discrete coordinate descent over the codes of one field, whose rows are also held to a teacher.
 #include <cmath>
 
 #include "base/error.hpp"
@@ -9,12 +9,12 @@
 namespace bitfm {
 
 template <class Real>
-int64_t sweep_anchored(Team& team, Residuals<Real>& residuals, int64_t field, Matrix<uint8_t> codes,
-                       std::span<const float> gains, Matrix<float> error, Matrix<const float> hessian, double strength,
-                       int passes) {
+int64_t sweep_distilled(Team& team, Residuals<Real>& residuals, int64_t field, Matrix<uint8_t> codes,
+                        std::span<const float> gains, Matrix<float> error, Matrix<const float> hessian, double strength,
+                        int passes) {
     const Design<Real>& design = residuals.design();
     const int bits = bits_of_bytes(static_cast<size_t>(codes.columns));
-    require(residuals.cross(), "an anchor needs interactions across blocks");
+    require(residuals.cross(), "distillation needs pairs across blocks");
     require(codes.rows == design.n_features && static_cast<int64_t>(gains.size()) == design.n_features,
             "codes must be features × bits / 8 bytes, with one gain each");
     require(field >= 0 && field < static_cast<int64_t>(design.fields.size()), "there is no such field");
@@ -30,16 +30,16 @@ int64_t sweep_anchored(Team& team, Residuals<Real>& residuals, int64_t field, Ma
         RuleInput<Real> rule;
         rule.rule = Rule::flip;
         rule.passes = passes;
-        flips += group.sweep_anchored(team, field, rule, {bits, strength, hessian.data, error.data}, which);
+        flips += group.sweep_distilled(team, field, rule, {bits, strength, hessian.data, error.data}, which);
         for (int64_t i = of.first; i < of.first + of.n_columns; ++i)
             if (gains[i] > 0) codes.row(i)[which] = group.signs(i);  // without a gain there are no signs to tell
     }
     return flips;
 }
 
-#define BITFM_INSTANTIATE(Real)                                                                                \
-    template int64_t sweep_anchored(Team&, Residuals<Real>&, int64_t, Matrix<uint8_t>, std::span<const float>, \
-                                    Matrix<float>, Matrix<const float>, double, int);
+#define BITFM_INSTANTIATE(Real)                                                                                 \
+    template int64_t sweep_distilled(Team&, Residuals<Real>&, int64_t, Matrix<uint8_t>, std::span<const float>, \
+                                     Matrix<float>, Matrix<const float>, double, int);
 BITFM_INSTANTIATE(float)
 BITFM_INSTANTIATE(double)
 

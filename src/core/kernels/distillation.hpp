@@ -76,8 +76,8 @@ BITFM_INLINE void pack(const float* b, int bits, uint8_t* code) {
     }
 }
 
-// Columns [begin, end) of a field whose rows are compared with the teacher's; see AnchorField.
-inline int64_t anchor_columns(const AnchorField& field, int64_t begin, int64_t end) {
+// Columns [begin, end) of a field whose rows are compared with the teacher's; see DistilledField.
+inline int64_t distill_columns(const DistilledField& field, int64_t begin, int64_t end) {
     using L = Lanes<float>;
     const int bits = field.bits;
     float a[kMostBits], b[kMostBits], hb[kMostBits], change[kMostBits];
@@ -130,8 +130,8 @@ BITFM_INLINE void add_outer(float scale, const float* left, int rows, const floa
     }
 }
 
-// One feature against all others; see AnchorPairs.
-inline int anchor_feature(const AnchorPairs& pairs, int64_t i) {
+// One feature against all others; see DistilledPairs.
+inline int distill_feature(const DistilledPairs& pairs, int64_t i) {
     const int bits = pairs.bits, width = pairs.width;
     float a[kMostBits], b[kMostBits], hb[kMostBits];
     uint8_t* code = pairs.codes + i * (bits / 8);
