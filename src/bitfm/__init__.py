@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
-from typing import Any as _Any
+
+from bitfm.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from bitfm.data.blocks import Block, Blocks, FieldSpan
@@ -24,15 +24,7 @@ if TYPE_CHECKING:
         ValueInTableError,
     )
     from bitfm.loading import load
-    from bitfm.models import (
-        FM,
-        BiasModel,
-        Callback,
-        DiscreteFM,
-        DistilledFM,
-        Iteration,
-        Samples,
-    )
+    from bitfm.models import FM, BiasModel, Callback, DiscreteFM, DistilledFM, Iteration, Samples
     from bitfm.parameters import Explanation, FeatureShare, PairShare
     from bitfm.recommender import Evaluation, Recommender
     from bitfm.retrieval import Index
@@ -74,23 +66,15 @@ __all__ = [
 
 # Names are fetched when they are first asked for: scikit-learn and SciPy take two seconds to import, and neither a
 # command's help nor the completion of its name should wait for them.
-_HOMES = {
-    "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
-    "bitfm.loading": ("load",),
-    "bitfm.parameters": ("Explanation", "FeatureShare", "PairShare"),
-    "bitfm.recommender": ("Evaluation", "Recommender"),
-    "bitfm.retrieval": ("Index",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> _Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'bitfm' has no attribute {name!r}")
-    home = "bitfm.errors" if name.endswith("Error") else _HOME_OF.get(name, "bitfm.models")
-    value = globals()[name] = getattr(_import_module(home), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(
+    __name__,
+    {
+        "bitfm.models": __all__,  # all that is not at home in another module
+        "bitfm.errors": [name for name in __all__ if name.endswith("Error")],
+        "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
+        "bitfm.loading": ("load",),
+        "bitfm.parameters": ("Explanation", "FeatureShare", "PairShare"),
+        "bitfm.recommender": ("Evaluation", "Recommender"),
+        "bitfm.retrieval": ("Index",),
+    },
+)

@@ -15,15 +15,7 @@ __all__ = ["atomic_write", "sync_folder"]
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file beside `path` that takes its place if the block succeeds and vanishes if it fails.
 
-    Parameters
-    ----------
-    path
-        The file to write. A link is followed: the file it names is replaced, not the link.
-
-    Yields
-    ------
-    BinaryIO
-        The file to write to.
+    A link is followed: the file it names is replaced, not the link.
     """
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):

@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = [
-    "BitfmError",
-    "DataFileError",
-    "DuplicateRowsError",
-    "EmptyTableError",
-    "MissingColumnError",
-    "MixedIdsError",
-    "ModelFileError",
-    "NewerModelFileError",
-    "NotFittedError",
-    "TableError",
-    "UnknownIdError",
-    "ValueInTableError",
-]
-
 
 class BitfmError(Exception):
     """Base class of bitfm's own exceptions.
@@ -31,71 +16,52 @@ class BitfmError(Exception):
 
     code: ClassVar[str] = "error"
 
+    def __init_subclass__(cls, code: str | None = None) -> None:
+        cls.code = code or cls.code
 
-class DataFileError(BitfmError, ValueError):
+
+class DataFileError(BitfmError, ValueError, code="data-file"):
     """A data file cannot be read as what it claims to be; the message names file, line and column."""
 
-    code = "data-file"
 
-
-class TableError(BitfmError, ValueError):
+class TableError(BitfmError, ValueError, code="table"):
     """A table cannot be used; the message names the table, the column and the row."""
 
-    code = "table"
 
-
-class MissingColumnError(TableError):
+class MissingColumnError(TableError, code="missing-column"):
     """A table lacks a column that was asked for."""
 
-    code = "missing-column"
 
-
-class EmptyTableError(TableError):
+class EmptyTableError(TableError, code="empty-table"):
     """A table has no rows."""
 
-    code = "empty-table"
 
-
-class ValueInTableError(TableError):
+class ValueInTableError(TableError, code="value-in-table"):
     """A table holds a value that its column is not for: a rating that is no number, an id that is missing."""
 
-    code = "value-in-table"
 
-
-class DuplicateRowsError(TableError):
+class DuplicateRowsError(TableError, code="duplicate-rows"):
     """A table of users or items has two rows for one id."""
 
-    code = "duplicate-rows"
 
-
-class MixedIdsError(TableError):
+class MixedIdsError(TableError, code="mixed-ids"):
     """A column of ids holds values of several types, such as numbers and strings."""
 
-    code = "mixed-ids"
 
-
-class UnknownIdError(BitfmError, KeyError):
+class UnknownIdError(BitfmError, KeyError, code="unknown-id"):
     """A user or an item was asked about that the recommender does not know."""
-
-    code = "unknown-id"
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would quote it
 
 
-class ModelFileError(BitfmError, ValueError):
+class ModelFileError(BitfmError, ValueError, code="model-file"):
     """A model file is damaged or is not a bitfm model."""
 
-    code = "model-file"
 
-
-class NewerModelFileError(ModelFileError):
+class NewerModelFileError(ModelFileError, code="newer-model-file"):
     """A model file comes from a newer bitfm."""
 
-    code = "newer-model-file"
 
-
-class NotFittedError(BitfmError, ValueError, AttributeError):
+class NotFittedError(BitfmError, ValueError, AttributeError, code="not-fitted"):
     """A recommender was asked before it was fitted."""
-
-    code = "not-fitted"

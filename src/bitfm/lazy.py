@@ -15,13 +15,6 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package whose names are at home in other modules.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping
-        The names by the modules that have them.
-
     Examples
     --------
     >>> fetch, _ = lazy_names("bitfm.data", {"bitfm.data.blocks": ["Block"]})

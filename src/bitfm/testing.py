@@ -261,24 +261,24 @@ class CodeModelContract(FeatureModelContract):
     """What bitfm asks of a model of codes beside: search, explanations and pairs that agree with its scores."""
 
     def _sides(self) -> tuple[CodeModel, Blocks, Blocks, str, Block]:
-        """Return the fitted model, the problem, some queries, the block of items, and one row for each item."""
+        """Return the fitted model, the problem, its users, the block of items, and one row for each item."""
         model, X, _ = self.fitted()
         name = "item" if "item" in X.blocks else [*X.blocks][-1]
-        queries = Blocks(**{other: block for other, block in X[:7].blocks.items() if other != name})
+        users = Blocks(**{other: block for other, block in X.blocks.items() if other != name})
         items = X.blocks[name]
-        return cast(CodeModel, model), X, queries, name, Block(range(items.n_rows), items.tables)
+        return cast(CodeModel, model), X, users, name, Block(range(items.n_rows), items.tables)
 
     def test_an_index_finds_what_sorting_all_scores_finds(self, tmp_path: Path) -> None:
-        model, _, queries, name, items = self._sides()
+        model, _, users, name, items = self._sides()
         index, n = model.index(items, block=name), len(items.rows)
         model.save(tmp_path / "model.bitfm", index=index)
         saved = bitfm.load(tmp_path / "model.bitfm").index()
-        for q in range(len(queries)):
-            query = {other: Block(np.repeat(b.rows[q], n), b.tables) for other, b in queries.blocks.items()}
+        for q in range(min(7, len(users))):
+            query = {other: Block(np.repeat(b.rows[q], n), b.tables) for other, b in users.blocks.items()}
             by_name = query | {name: items}
             scores = model.predict(Blocks(**{field.block: by_name[field.block] for field in model.fields_}))
             for each in (index, saved):
-                positions, found = each.search(queries[q : q + 1], n=min(10, n))
+                positions, found = each.search(users[q : q + 1], n=min(10, n))
                 np.testing.assert_allclose(found[0], -np.sort(-scores)[:10], rtol=1e-5, atol=1e-5)
                 np.testing.assert_allclose(found[0], scores[positions[0]], rtol=1e-5, atol=1e-5)
 
@@ -293,8 +293,7 @@ class CodeModelContract(FeatureModelContract):
             model.explain(X[:2])
 
     def test_pairs_and_real_numbers_are_scored_as_interactions_are(self) -> None:
-        model, X, _, name, _ = self._sides()
-        users = Blocks(**{other: block for other, block in X.blocks.items() if other != name})
+        model, X, users, name, _ = self._sides()
         pairs = model.predict_pairs(users, X.blocks[name], block=name)
         np.testing.assert_allclose(pairs, model.predict(X), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(model.to_float().predict(X), model.predict(X), rtol=1e-4, atol=1e-4)

@@ -12,7 +12,7 @@ from cli_process import call
 
 
 def test_everything_in_a_recommender_is_told(bookshop, model, monkeypatch):
-    monkeypatch.setattr("bitfm.persist.reader.FORMAT_VERSION", 7)  # the file says 1
+    monkeypatch.setattr("bitfm.persist.layout.FORMAT_VERSION", 7)  # the file says 1
     done = call("inspect", "shop.bitfm", "--json", "--top", 2, cwd=bookshop.folder)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -247,7 +247,7 @@ def test_settings_become_plain(value, kind, kept):
     ("value", "kind"),
     [
         (object(), int), (2, bool), (1.5, int), ("3", int), (None, float), (np.ones(3), float), ([1], float),
-        (Registry("x", "y"), Registry),
+        (Registry("x"), Registry),
         ({"user": "x"}, dict[str, float]), (b"x", str), (1j, float), (np.datetime64("2020-01-01"), int),
     ],
 )  # fmt: skip
@@ -267,7 +267,7 @@ def test_an_error_names_the_file_and_what_to_do():
 
 
 def test_a_registry_imports_what_is_asked_for():
-    shapes: Registry[Any] = Registry("shape", "bitfm.nothing", {"ring": "no_such_module:Ring", "list": "builtins:list"})
+    shapes: Registry[Any] = Registry("bitfm.nothing", {"ring": "no_such_module:Ring", "list": "builtins:list"})
     assert shapes.get("list") is list
     assert shapes.get("square") is None
     shapes.register("square", set)

@@ -24,7 +24,7 @@ def check_sizes(rec):
     assert (sizes["user", "id"], sizes["item", "id"]) == (n_users, n_items) == (rec.n_users, rec.n_items)
     parameters = state.parameters
     assert parameters.fields[-1].stop == len(parameters.codes) == len(parameters.gains) == len(parameters.weights)
-    assert len(state.index) == state.index._n_positions == n_items
+    assert len(state.index) == state.index.n_positions == n_items
     assert (len(state.log.by_user), state.log.by_user.n_columns) == (n_users, n_items)
     assert (len(state.log.by_item), state.log.by_item.n_columns) == (n_items, n_users)
     for side in (state.users, state.items):

@@ -174,7 +174,7 @@ def test_items_come_and_go_and_change(ids):
             for p, item in zip(where, new, strict=True):
                 held[p] = None if what == 1 else int(item)
         same_as_new(index, ids, held, np.arange(30))
-    assert len(index._segments) < 8
+    assert len(index.segments) < 8
 
 
 def test_items_with_and_without_features_share_an_index():

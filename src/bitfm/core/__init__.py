@@ -2,9 +2,6 @@
 
 from bitfm._core import (
     Design32,
-    Design64,
-    Trainer32,
-    Trainer64,
     available_isas,
     distill_field,
     distill_pairs,
@@ -16,22 +13,17 @@ from bitfm._core import (
     score_pairs_by_records,
     side_vectors,
     single_features,
-    solve_ids,
     use_isa,
 )
 from bitfm.core.blas import single_blas_thread
-from bitfm.core.codes import pack_signs, unpack_codes
-from bitfm.core.delegate import Delegate, nearest_delegate
+from bitfm.core.codes import Delegate, nearest_delegate, pack_signs, unpack_codes
 from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer
 
 __all__ = [
     "Delegate",
     "Design",
     "Design32",
-    "Design64",
     "Trainer",
-    "Trainer32",
-    "Trainer64",
     "as_reals",
     "available_isas",
     "distill_field",
@@ -49,7 +41,6 @@ __all__ = [
     "side_vectors",
     "single_blas_thread",
     "single_features",
-    "solve_ids",
     "unpack_codes",
     "use_isa",
 ]

@@ -1,15 +1,22 @@
-"""Codes as the core keeps them: one bit per dimension, packed into bytes, the first dimension in the lowest bit."""
+"""Codes as the core keeps them, and the delegate that the paper puts in their place.
+
+A code is one bit per dimension, packed into bytes, the first dimension in the lowest bit.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["pack_signs", "unpack_codes"]
+from bitfm import _core
+from bitfm.core.blas import single_blas_thread
+
+__all__ = ["Delegate", "nearest_delegate", "pack_signs", "unpack_codes"]
 
 _ROWS = 1 << 16
+_RANK_TOLERANCE = 1e-10
 
 
 def unpack_codes(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
@@ -24,3 +31,66 @@ def pack_signs(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
         part = slice(start, start + _ROWS)
         codes[part] = np.packbits(values[part] >= 0, axis=1, bitorder="little")
     return codes
+
+
+class Delegate(NamedTuple):
+    """The solution of the D-subproblem, and what its passes over B found on the way."""
+
+    matrix: npt.NDArray[np.float32]  # D, (n, k)
+    trace: float  # tr(BᵀD)
+    squares: float  # |B|²
+
+
+def nearest_delegate(
+    values: npt.NDArray[Any], rng: np.random.Generator, out: npt.NDArray[np.float32] | None = None, n_threads: int = 1
+) -> Delegate:
+    """Solve max tr(BᵀD) subject to D1 = 0 and DDᵀ = nI, for B given as one row per feature, in closed form.
+
+    D is the balanced, decorrelated matrix nearest to B. With n ≤ k the constraints cannot all hold; then as many
+    directions as there are are orthogonal and the rest are zero.
+
+    Parameters
+    ----------
+    values : (n, k) real matrix or (n, k / 8) packed codes of dtype uint8
+    rng : generator, which completes the basis where B̄ is rank-deficient
+    out : (n, k) float32, optional, where to put D
+    n_threads : int, default 1
+    """
+    n = len(values)
+    k = values.shape[1] * (8 if values.dtype == np.uint8 else 1)
+    mean, gram = np.empty(k), np.empty((k, k))
+    _core.moments(values, mean, gram, n_threads)
+    squares_of_values = float(np.trace(gram))
+    gram -= n * np.outer(mean, mean)
+    if not np.isfinite(gram).all():
+        raise ValueError("The factors overflow; scale the features or the targets.")
+    D = np.empty((n, k), np.float32) if out is None else out
+    # A small matrix gains nothing from many threads, and BLAS threads go on spinning for a while after a call, on the
+    # processors that the core's own threads are about to use.
+    with single_blas_thread():
+        squares, P = np.linalg.eigh(gram)
+        kept = squares > _RANK_TOLERANCE * max(float(squares[-1]), 1.0)
+        singular = np.sqrt(np.where(kept, squares, 1))
+        # D = √n Q Pᵀ with Q = B̄ᵀ P Σ⁻¹, so each row of D is a k × k map of the row of B.
+        transform = np.ascontiguousarray(np.sqrt(n) * (P * np.where(kept, 1 / singular, 0)) @ P.T)
+    _core.map_features(values, mean, transform, D, n_threads)
+    if not kept.all():
+        Q = D.astype(np.float64) @ P[:, kept] / np.sqrt(max(n, 1))
+        missing = _complete_basis(Q, int((~kept).sum()), rng)
+        D += (np.sqrt(n) * missing @ P[:, ~kept].T).astype(np.float32)
+    return Delegate(D, float(np.sqrt(n) * singular[kept].sum()), squares_of_values)
+
+
+def _complete_basis(Q: npt.NDArray[np.float64], n_missing: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Return orthonormal columns that are orthogonal to [Q 1], by Gram–Schmidt on random vectors."""
+    n = len(Q)
+    basis = np.column_stack([Q, np.full(n, 1 / np.sqrt(max(n, 1)))])
+    out = np.zeros((n, n_missing))
+    for column in range(min(n_missing, max(n - basis.shape[1], 0))):
+        v = rng.standard_normal(n)
+        for _ in range(2):  # twice is enough
+            v -= basis @ (basis.T @ v)
+        v /= np.linalg.norm(v)
+        out[:, column] = v
+        basis = np.column_stack([basis, v])
+    return out

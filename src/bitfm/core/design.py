@@ -51,16 +51,9 @@ def make_design(blocks: Iterable[tuple[int, npt.NDArray[np.int32], Sequence[_Tab
 def make_trainer(
     design: Design, y: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, *, across: bool
 ) -> Trainer:
-    """Build the solvers' state for these interactions; it computes in the design's precision.
+    """Build the solvers' state for interactions, their targets and weights; it computes in the design's precision.
 
-    Parameters
-    ----------
-    design : Design
-        Of `Blocks.design`.
-    y : targets, one per interaction
-    sample_weight : weights of the interactions, optional
-    across : bool
-        Whether only pairs of features from different blocks count.
+    See `Blocks.design`; `across` is whether only pairs of features from different blocks count.
     """
     single = isinstance(design, Design32)
     dtype = np.float32 if single else np.float64

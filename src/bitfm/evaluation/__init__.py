@@ -1,12 +1,9 @@
 """Metrics, splits, and how sure a result is."""
 
 from bitfm.data.splits import split_by_time, split_cold, split_leave_one_out, split_per_user
-from bitfm.evaluation.auc import auc
-from bitfm.evaluation.comparison import Comparison, compare
-from bitfm.evaluation.ndcg import ndcg, ndcg_per_user
-from bitfm.evaluation.per_user import PerUser
-from bitfm.evaluation.ranking import RankMetrics, rank_catalogue, rank_metrics
-from bitfm.evaluation.rating_error import mae, mae_per_user, rmse, rmse_per_user
+from bitfm.evaluation.per_user import Comparison, PerUser, compare
+from bitfm.evaluation.ranking import RankMetrics, auc, rank_catalogue, rank_metrics
+from bitfm.evaluation.ratings import mae, mae_per_user, ndcg, ndcg_per_user, rmse, rmse_per_user
 
 __all__ = [
     "Comparison",

@@ -1,9 +1,9 @@
-"""Checks that metrics and splits share."""
+"""What metrics of ranked items are given, checked and as the core takes it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,39 +13,17 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.splits import distinct_indices
 from bitfm.validation import check_integer
 
-Ks = int | Iterable[int]
-
-
-class ItemLists(NamedTuple):
-    """Some items of each user, as the core takes them: copies, which no one else can change."""
-
-    start: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int32]
+Ks: TypeAlias = int | Iterable[int]
+ItemLists: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]  # where each user's items start; the items
 
 
 def check_ks(k: Ks) -> tuple[tuple[int, ...], bool]:
     """Return the ks, and whether they are several, each with a column of its own."""
-    if not isinstance(k, Iterable):
-        return (check_integer("k", k, 1, 2**31 - 1),), False
-    ks = tuple(check_integer("k", one, 1, 2**31 - 1) for one in k)
+    several = isinstance(k, Iterable)
+    ks = tuple(check_integer("k", one, 1, 2**31 - 1) for one in (k if isinstance(k, Iterable) else [k]))
     if not ks:
         raise ValueError("k: expected a whole number or several, got none.")
-    return ks, True
-
-
-def check_seed(seed: int) -> int:
-    """Return a seed that fits in 64 bits."""
-    return check_integer("seed", seed, 0, 2**64 - 1)
-
-
-def check_numbers(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return finite numbers, one-dimensional."""
-    array = np.asarray(values, np.float64)
-    if array.ndim != 1:
-        raise ValueError(f"{caller}: {name} must be one-dimensional, got shape {array.shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{caller}: {name} must be finite, but some are NaN or infinite.")
-    return array
+    return ks, several
 
 
 def as_rows(name: str, values: Any, n_users: int | None = None) -> sp.csr_matrix:
@@ -71,8 +49,8 @@ def user_names(caller: str, users: npt.ArrayLike | None, n_users: int) -> npt.ND
 
 
 def items_of(matrix: sp.csr_matrix) -> ItemLists:
-    """Return each user's items, whatever their values."""
-    return ItemLists(np.array(matrix.indptr, np.int64), np.array(matrix.indices, np.int32))
+    """Return each user's items, whatever their values: copies, which no one else can change."""
+    return np.array(matrix.indptr, np.int64), np.array(matrix.indices, np.int32)
 
 
 def relevant_items(relevant: sp.csr_matrix, exclude: sp.csr_matrix | None = None) -> ItemLists:

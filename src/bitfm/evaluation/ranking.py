@@ -1,26 +1,30 @@
-"""How good the items are that a search finds in the whole catalogue."""
+"""How well a model ranks the whole catalogue: the items that come first, and AUC."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.data.blocks import Block, Blocks
-from bitfm.evaluation._checks import ItemLists, Ks, as_rows, check_ks, relevant_items, user_names
+from bitfm.evaluation._checks import ItemLists, Ks, as_rows, check_ks, items_of, relevant_items, user_names
 from bitfm.evaluation.per_user import Mean, PerUser
 from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
     from bitfm.retrieval import Index
 
-__all__ = ["RankMetrics", "rank_catalogue", "rank_metrics"]
+__all__ = ["RankMetrics", "auc", "rank_catalogue", "rank_metrics"]
+
+ScoreRows: TypeAlias = Callable[[slice], npt.ArrayLike]
 
 _ITEMS_PER_THREAD = 50_000  # below, starting a thread costs more than it saves
 _QUERIES_AT_ONCE = 16_384
+_SCORES_AT_ONCE = 2**22  # 32 MB of float64
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,6 @@ class RankMetrics:
         1 if any of the first k is relevant, or 0; its mean over users is called hit rate.
     ndcg : PerUser
         The sum of 1 / log2(rank + 1) over the hits, divided by what min(R, k) hits in front would have.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> metrics = rank_metrics(np.array([[2, 0, 1]]), sp.csr_matrix([[1, 0, 0, 1]]), k=3)
-    >>> metrics.precision
-    PerUser(1 users, k=3, mean 0.3333)
-    >>> {name: round(value, 3) for name, value in metrics.means().items()}
-    {'precision': 0.333, 'recall': 0.5, 'average_precision': 0.25, 'reciprocal_rank': 0.5, 'hit': 1.0, 'ndcg': 0.387}
     """
 
     precision: PerUser
@@ -67,6 +62,8 @@ class RankMetrics:
 def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.ArrayLike | None = None) -> RankMetrics:
     """Return how many of the items that were found are relevant, and how far up they stand; see `rank_catalogue`.
 
+    Users without a relevant item are left out.
+
     Parameters
     ----------
     found : array of int, users × n
@@ -79,15 +76,6 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
     users : array, optional
         The users' names; by default the numbers of their rows.
 
-    Returns
-    -------
-    RankMetrics
-        Of the users with at least one relevant item.
-
-    See Also
-    --------
-    rank_catalogue : searches as well.
-
     Examples
     --------
     >>> import scipy.sparse as sp
@@ -96,12 +84,30 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
     >>> rank_metrics(found, relevant, k=[1, 2, 3]).recall.values
     array([[0.5, 1. , 1. ],
            [0. , 0. , 0. ]])
+    >>> {name: round(value, 3) for name, value in rank_metrics([[2, 0, 1]], relevant[:1], k=3).means().items()}
+    {'precision': 0.333, 'recall': 0.5, 'average_precision': 0.167, 'reciprocal_rank': 0.333, 'hit': 1.0, 'ndcg': 0.307}
     """
     ks, several = check_ks(k)
     relevant = as_rows("relevant", relevant)
-    rows = _found_rows(found, relevant.shape, max(ks))
+    n_users, n_items = relevant.shape
+    array = np.asarray(found)
+    if array.ndim != 2 or len(array) != n_users or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"found: expected whole numbers, a row for each of the {n_users} users of relevant, "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    if array.shape[1] < max(ks):
+        raise ValueError(
+            f"k: the first {max(ks)} are asked for, but only {array.shape[1]} per user were found; find more."
+        )
+    if array.size and (array.min() < -1 or array.max() >= n_items):
+        raise ValueError(
+            f"found: items must be from 0 to {n_items - 1}, the columns of relevant, or -1 for none, "
+            f"but they go from {array.min()} to {array.max()}."
+        )
+    rows = np.ascontiguousarray(array, np.int64)
     names = user_names("rank_metrics", users, len(rows))
-    return _metrics(rows, relevant_items(relevant), relevant.shape[1], ks, several, names)
+    return _metrics(rows, relevant_items(relevant), n_items, ks, several, names)
 
 
 def rank_catalogue(
@@ -109,7 +115,8 @@ def rank_catalogue(
 ) -> RankMetrics:
     """Search a catalogue for every user, and return how good the items are that come first.
 
-    Only the first items are kept, so there is no need of memory for the scores of all users and items, as for `auc`.
+    Users without a relevant item are left out. Only the first items are kept, so there is no need of memory for the
+    scores of all users and items, as for `auc`.
 
     Parameters
     ----------
@@ -127,11 +134,6 @@ def rank_catalogue(
         How many items to look at.
     n_jobs : int, default -1
         Threads of the search; -1 is all. The result does not depend on it.
-
-    Returns
-    -------
-    RankMetrics
-        Of the users with at least one relevant item.
 
     Examples
     --------
@@ -167,30 +169,72 @@ def rank_catalogue(
     return _metrics(best, relevant_items(relevant, exclude), relevant.shape[1], ks, several, names)
 
 
+def auc(
+    scores: npt.ArrayLike | ScoreRows, relevant: Any, exclude: Any = None, *, users: npt.ArrayLike | None = None
+) -> PerUser:
+    """Return for each user how likely a relevant item is scored above one that is not, ties counting half.
+
+    Users need a relevant and another item to count. It is exact, and needs the score of every item. Where there are
+    many users, give a function for the scores: it is asked for some rows at a time, and all scores are never in memory
+    together.
+
+    Parameters
+    ----------
+    scores : array of users × items, or function that takes a slice of users and returns their rows
+        A function is called with slices from the first user to the last. No score may be NaN.
+    relevant : sparse matrix, users × items
+        The held-out items that should come first: every entry other than 0.
+    exclude : sparse matrix, users × items, optional
+        Items that count neither as relevant nor as others, such as those of the training part: every entry, whatever
+        its value, as for `Index.search`.
+    users : array, optional
+        The users' names; by default the numbers of their rows.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> scores = np.array([[0.9, 0.5, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4]])
+    >>> relevant = sp.csr_matrix([[0, 1, 0, 0], [1, 0, 0, 1]])
+    >>> auc(scores, relevant, exclude=sp.csr_matrix([[1, 0, 0, 0], [1, 0, 0, 0]])).values
+    array([0.75, 1.  ])
+    >>> auc(lambda rows: scores[rows], relevant)
+    PerUser(2 users, mean 0.5)
+    """
+    relevant = as_rows("relevant", relevant)
+    n_users, n_items = relevant.shape
+    exclude = None if exclude is None else as_rows("exclude", exclude, n_users)
+    if exclude is not None and exclude.shape[1] > n_items:
+        raise ValueError(f"exclude: expected at most {n_items} items, as relevant has, got {exclude.shape[1]}.")
+    names = user_names("auc", users, n_users)
+    rows_of: ScoreRows = scores if callable(scores) else np.asarray(scores).__getitem__
+    if not callable(scores) and np.shape(scores) != (n_users, n_items):
+        raise ValueError(f"auc: expected {n_users} × {n_items} scores, as relevant has, got shape {np.shape(scores)}.")
+    step = max(1, _SCORES_AT_ONCE // max(1, n_items))
+    values = np.empty(n_users)
+    for begin in range(0, n_users, step):
+        rows = slice(begin, min(begin + step, n_users))
+        some = _score_rows(rows_of(rows), (rows.stop - rows.start, n_items))
+        excluded: tuple[Any, Any] = (None, None) if exclude is None else items_of(exclude[rows])
+        values[rows] = _core.auc(some, *relevant_items(relevant[rows]), *excluded, thread_count(-1))
+    counted = ~np.isnan(values)
+    return PerUser(names[counted], values[counted])
+
+
 def _metrics(
     found: npt.NDArray[np.int64], relevant: ItemLists, n_items: int, ks: tuple[int, ...], several: bool, names: Any
 ) -> RankMetrics:
     threads = min(thread_count(-1), 1 + found.size // _ITEMS_PER_THREAD)
     values = _core.rank_metrics(found, *relevant, n_items, np.array(ks, np.int64), threads)
-    counted = np.diff(relevant.start) > 0
+    counted = np.diff(relevant[0]) > 0
     tables = values.reshape(-1, len(found), len(ks))[:, counted]
     return RankMetrics(*(PerUser(names[counted], table if several else table[:, 0].copy(), ks) for table in tables))
 
 
-def _found_rows(found: npt.ArrayLike, shape: tuple[int, int], most: int) -> npt.NDArray[np.int64]:
-    array = np.asarray(found)
-    if array.ndim != 2 or len(array) != shape[0] or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"found: expected whole numbers, a row for each of the {shape[0]} users of relevant, "
-            f"got {array.dtype} of shape {array.shape}."
-        )
-    if array.shape[1] < most:
-        raise ValueError(
-            f"k: the first {most} are asked for, but only {array.shape[1]} per user were found; find more."
-        )
-    if array.size and (array.min() < -1 or array.max() >= shape[1]):
-        raise ValueError(
-            f"found: items must be from 0 to {shape[1] - 1}, the columns of relevant, or -1 for none, "
-            f"but they go from {array.min()} to {array.max()}."
-        )
-    return np.ascontiguousarray(array, np.int64)
+def _score_rows(scores: npt.ArrayLike, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    some = np.asarray(scores)
+    if some.shape != shape or some.dtype.kind not in "biuf":
+        raise ValueError(f"auc: expected {shape[0]} × {shape[1]} scores, got {some.dtype} of shape {some.shape}.")
+    some = np.ascontiguousarray(some, np.float32 if some.dtype == np.float32 else np.float64)
+    if np.isnan(some).any():
+        raise ValueError("auc: scores must not be NaN.")
+    return some

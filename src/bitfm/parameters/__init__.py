@@ -1,11 +1,11 @@
 """What a fit yields, and what follows from it: scores, towers, explanations, growth and fold-in."""
 
 from bitfm.parameters.explanation import Explanation, FeatureShare, PairShare, explain
-from bitfm.parameters.fold_in import Ids, Prior, Ratings, SideMoments, fold_in, nearest_codes, prior_variance
+from bitfm.parameters.fold_in import Ids, Prior, Ratings, SideMoments, fold_in, prior_variance
 from bitfm.parameters.growth import ids_of, with_all_ids, with_codes, with_ids, without_fields
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
 from bitfm.parameters.saving import KINDS, LAYOUTS, Layout, ModelRecord, pack_model, unpack_model
-from bitfm.parameters.tower import Tower, TowerRows, pair_blocks, towers
+from bitfm.parameters.tower import Tower, TowerRows, towers
 
 __all__ = [
     "KINDS",
@@ -27,9 +27,7 @@ __all__ = [
     "explain",
     "fold_in",
     "ids_of",
-    "nearest_codes",
     "pack_model",
-    "pair_blocks",
     "prior_variance",
     "towers",
     "unpack_model",

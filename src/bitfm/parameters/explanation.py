@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,9 +49,7 @@ class Explanation:
     pairs : list of PairShare
         The thousand that contribute most, if there are more.
     n_other_pairs : int
-        How many there are beside these.
-    other_pairs : float
-        What they add together.
+        How many there are beside these, which add `other_pairs` together.
     """
 
     bias: float
@@ -85,31 +84,18 @@ class Explanation:
         lines = [f"score {self.score:.4f} = bias {self.bias:.4f}"]
         shown_features = [f for f in self.features[:10] if abs(f.contribution) >= 5e-5]
         shown_pairs = [p for p in self.pairs[:10] if abs(p.contribution) >= 5e-5]
-        lines += [f"  {f.contribution:+.4f}  {f.name}{_amount(f.value)}" for f in shown_features]
+        amounts = ["" if f.value == 1 else f" = {f.value:g}" for f in shown_features]
+        lines += [f"  {f.contribution:+.4f}  {f.name}{x}" for f, x in zip(shown_features, amounts, strict=True)]
         lines += [f"  {p.contribution:+.4f}  {p.names[0]} with {p.names[1]}" for p in shown_pairs]
         there = len(self.features) + len(self.pairs) + self.n_other_pairs
         left = there - len(shown_features) - len(shown_pairs)
         return "\n".join(lines + ([f"  ... and {left} more"] if left else []))
 
 
-def _amount(value: float) -> str:
-    return "" if value == 1 else f" = {value:g}"
-
-
 def explain(
-    parameters: Parameters,
-    blocks: Blocks,
-    name_of: Callable[[FieldSpan, int], str] = FieldSpan.label,
+    parameters: Parameters, blocks: Blocks, name_of: Callable[[FieldSpan, int], str] = FieldSpan.label
 ) -> Explanation:
-    """Take the score of one interaction apart.
-
-    Parameters
-    ----------
-    parameters : CodeParameters or FactorParameters
-    blocks : Blocks of one interaction
-    name_of : callable, optional
-        Names a column of a field.
-    """
+    """Take the score of one interaction apart; `name_of` names a column of a field."""
     fields, across = parameters.fields, parameters.across
     index, x = _features_of(blocks)
     starts = np.array([span.start for span in fields])
@@ -123,7 +109,7 @@ def explain(
     features.sort(key=lambda f: -abs(f.contribution))
     found = _Pairs(owner, [f"{span.block}.{span.name}" for span in fields])
     for f, share in zip(owner, linear, strict=True):
-        found.add_total(found.labels[f], float(share))
+        found.totals[found.labels[f]] += float(share)
     scaled = parameters.vectors(index).astype(np.float64) * x[:, None]
     block_of = np.array([span.block for span in fields], dtype=object)[owner]
     for rows, columns in _parts(block_of, across):
@@ -135,7 +121,7 @@ def explain(
         for a, b, share in zip(first, second, largest, strict=True)
     ]
     others = found.sum - float(largest.sum()) if found.count > len(pairs) else 0.0
-    return Explanation(float(parameters.bias), features, pairs, found.count - len(pairs), others, found.totals)
+    return Explanation(float(parameters.bias), features, pairs, found.count - len(pairs), others, dict(found.totals))
 
 
 def _features_of(blocks: Blocks) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
@@ -170,12 +156,9 @@ class _Pairs:
     def __init__(self, owner: npt.NDArray[Any], labels: list[str]) -> None:
         self._owner, self.labels = owner, labels
         self.count, self.sum = 0, 0.0
-        self.totals: dict[str, float] = {}
-        self._kept: list[tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]] = []
-
-    def add_total(self, label: str, share: float) -> None:
-        """Add to the sum of a field, or of two."""
-        self.totals[label] = self.totals.get(label, 0.0) + share
+        self.totals: dict[str, float] = defaultdict(float)  # by field, or two
+        nothing = np.zeros(0, np.intp)
+        self._kept = [(nothing, nothing, np.zeros(0))]
 
     def add(self, first_row: int, first_column: int, shares: npt.NDArray[np.float64]) -> None:
         """Take a part of the matrix of pairs; what is not above its diagonal does not count."""
@@ -189,7 +172,7 @@ class _Pairs:
         for f, row in zip(a, sums, strict=True):
             for g, share in zip(b, row, strict=True):
                 if share:
-                    self.add_total(f"{self.labels[f]} with {self.labels[g]}", float(share))
+                    self.totals[f"{self.labels[f]} with {self.labels[g]}"] += float(share)
         values = shares.ravel()[pairs]
         if len(pairs) > _MOST_PAIRS:
             best = np.argpartition(-np.abs(values), _MOST_PAIRS - 1)[:_MOST_PAIRS]
@@ -198,9 +181,6 @@ class _Pairs:
 
     def largest(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
         """Return the pairs that contribute most, and what they do."""
-        if not self._kept:
-            nothing = np.zeros(0, np.intp)
-            return nothing, nothing, np.zeros(0)
         first, second, shares = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
         order = np.lexsort((second, first, -np.abs(shares)))[:_MOST_PAIRS]
         return first[order], second[order], shares[order]

@@ -72,15 +72,15 @@ class SideMoments:
         cls, constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any], negatives: float
     ) -> SideMoments:
         """Sum up items for a new user: for each event, so many items drawn from all alike count against it."""
-        z = _with_ends(constants, vectors)
-        return cls(_moment(z, counts), _moment(z, np.ones(len(z))), negatives_per_event=negatives)
+        all_alike = _second_moment(constants, vectors, np.ones(len(vectors)))
+        return cls(_second_moment(constants, vectors, counts), all_alike, negatives_per_event=negatives)
 
     @classmethod
     def of_users(
         cls, constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any], unseen: float
     ) -> SideMoments:
         """Sum up users for a new item: that it was drawn so often is against it, by users as they have events."""
-        second_moment = _moment(_with_ends(constants, vectors), counts)
+        second_moment = _second_moment(constants, vectors, counts)
         return cls(second_moment, second_moment, negatives_per_item=unseen)
 
     @property
@@ -168,10 +168,9 @@ def prior_variance(square: float, noises: npt.NDArray[np.float64]) -> float:
     return high
 
 
-def _with_ends(constants: npt.NDArray[Any], vectors: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    return np.concatenate([np.ones((len(vectors), 1)), vectors, constants[:, None]], axis=1)
-
-
-def _moment(z: npt.NDArray[np.float64], counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _second_moment(
+    constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any]
+) -> npt.NDArray[np.float64]:
+    z = np.concatenate([np.ones((len(vectors), 1)), vectors, constants[:, None]], axis=1)
     share = counts / max(float(counts.sum()), 1.0)
     return np.asarray((z * share[:, None]).T @ z)

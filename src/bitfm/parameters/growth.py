@@ -18,19 +18,8 @@ __all__ = ["ids_of", "with_all_ids", "with_codes", "with_ids", "without_fields"]
 
 def with_ids(parameters: CodeParameters, sizes: Mapping[str, int]) -> CodeParameters:
     """Return parameters whose field ``id`` of each block named has so many features; new ones add nothing yet."""
-    spans = parameters.fields
-    more = [max(sizes.get(f.block, 0) - f.size, 0) if f.name == "id" else 0 for f in spans]
-    if not any(more):
-        return parameters
-    ends = np.repeat([f.stop for f in spans], more)
-    fields, start = [], 0
-    for field, extra in zip(spans, more, strict=True):
-        fields.append(FieldSpan(field.block, field.name, start, start + field.size + extra))
-        start = fields[-1].stop
-    arrays = (
-        np.insert(np.asarray(a), ends, 0, axis=0) for a in (parameters.codes, parameters.gains, parameters.weights)
-    )
-    return _like(parameters, tuple(fields), *arrays)
+    there = {field.block: np.arange(field.size) for field in parameters.fields if field.name == "id"}
+    return with_all_ids(parameters, there, sizes, {})
 
 
 P = TypeVar("P", CodeParameters, FactorParameters)
@@ -41,16 +30,8 @@ def with_all_ids(
 ) -> P:
     """Widen parameters that were fitted to the observed ids so that every id has a column; a new one adds nothing.
 
-    Parameters
-    ----------
-    parameters
-        Their fields of ids, and of what was seen, have a column for each observed id.
-    observed
-        The indices of the observed ids, by block.
-    sizes
-        How many there are in all, by block.
-    seen
-        The field, by block, whose columns are the ids of the other block.
+    By block, `observed` are the indices of the observed ids, and `sizes` the numbers of all; `seen` is the field whose
+    columns are the ids of the other block.
     """
     if all(len(observed[block]) == size for block, size in sizes.items()):
         return parameters
@@ -78,13 +59,7 @@ def with_codes(parameters: CodeParameters, block: str, rows: npt.NDArray[Any], i
     at = _features(parameters, block, rows)
     codes, gains, weights = (np.array(a) for a in (parameters.codes, parameters.gains, parameters.weights))
     codes[at], gains[at], weights[at] = ids
-    return _like(parameters, parameters.fields, codes, gains, weights)
-
-
-def _like(
-    parameters: CodeParameters, fields: tuple[FieldSpan, ...], codes: Any, gains: Any, weights: Any
-) -> CodeParameters:
-    return replace(parameters, fields=fields, codes=codes, gains=gains, weights=weights)
+    return replace(parameters, codes=codes, gains=gains, weights=weights)
 
 
 def ids_of(
@@ -111,4 +86,4 @@ def without_fields(parameters: CodeParameters, names: Sequence[str]) -> CodePara
         for field in meant:
             gains[field.start : field.stop] = 0
             weights[field.start : field.stop] = 0
-    return _like(parameters, parameters.fields, parameters.codes, gains, weights)
+    return replace(parameters, gains=gains, weights=weights)

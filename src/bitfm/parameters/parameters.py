@@ -15,8 +15,31 @@ from bitfm.data.blocks import FieldSpan
 __all__ = ["CodeParameters", "FactorParameters", "Parameters"]
 
 
+class _OfFields:
+    """What both kinds of parameters tell of their features."""
+
+    fields: tuple[FieldSpan, ...]
+    weights: npt.NDArray[Any]
+    pairs: str
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.weights)
+
+    @property
+    def across(self) -> bool:
+        """Whether only pairs of features from different blocks count."""
+        return self.pairs == "across"
+
+    @cached_property
+    def sizes(self) -> dict[tuple[str, str], int]:
+        """Number of features by block and field."""
+        return {(field.block, field.name): field.size for field in self.fields}
+
+
 @dataclass(frozen=True, eq=False)
-class CodeParameters:
+class CodeParameters(_OfFields):
     """A code of bits, a gain and a weight for every feature.
 
     The score of a row x is bias + Σ w x + Σ g_i g_j ⟨b_i, b_j⟩ x_i x_j over pairs of features.
@@ -53,26 +76,11 @@ class CodeParameters:
     pairs: str
 
     @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.gains)
-
-    @property
     def bits(self) -> int:
         """Length of the codes."""
         return int(self.codes.shape[1]) * 8
 
     width = bits
-
-    @property
-    def across(self) -> bool:
-        """Whether only pairs of features from different blocks count."""
-        return self.pairs == "across"
-
-    @cached_property
-    def sizes(self) -> dict[tuple[str, str], int]:
-        """Number of features by block and field."""
-        return {(field.block, field.name): field.size for field in self.fields}
 
     def vectors(self, features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Return gain × code of some features."""
@@ -88,18 +96,14 @@ class CodeParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class FactorParameters:
+class FactorParameters(_OfFields):
     """A vector of real numbers and a weight for every feature; no factors at all is a linear model.
 
     Attributes
     ----------
-    fields : tuple of FieldSpan
-        The layout of the features.
-    bias : float
-    weights : array, one per feature
+    fields, bias, weights, pairs
+        As of `CodeParameters`.
     factors : array, features × (draws · rank)
-    pairs : {"all", "across"}
-        Whether all pairs of features count, or only those from different blocks.
     n_draws : int
         How many draws from a posterior the factors are of, side by side. The score is their mean.
     """
@@ -112,24 +116,9 @@ class FactorParameters:
     n_draws: int = 1
 
     @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.weights)
-
-    @property
     def width(self) -> int:
         """Length of the vectors: a multiple of 8, with zeros at the end."""
         return max(-(-int(self.factors.shape[1]) // 8) * 8, 8)
-
-    @property
-    def across(self) -> bool:
-        """Whether only pairs of features from different blocks count."""
-        return self.pairs == "across"
-
-    @cached_property
-    def sizes(self) -> dict[tuple[str, str], int]:
-        """Number of features by block and field."""
-        return {(field.block, field.name): field.size for field in self.fields}
 
     def vectors(self, features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Return the vectors of some features, whose products are what the model adds for a pair."""

@@ -55,9 +55,10 @@ class Layout(ABC):
 
     tensors: ClassVar[Mapping[str, Tensor]]
 
-    @abstractmethod
     def pack(self, parameters: Any) -> dict[str, Any]:
-        """Return the tensors of parameters, without those of `ModelRecord.extra`."""
+        """Return the tensors of parameters, those of the same names; others are of `ModelRecord.extra`."""
+        own = {name: np.asarray(getattr(parameters, name)) for name in self.tensors if hasattr(parameters, name)}
+        return own | {"bias": np.array(parameters.bias, np.float64)}
 
     @abstractmethod
     def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
@@ -67,37 +68,27 @@ class Layout(ABC):
 _LINEAR = {"bias": Tensor("float64", "", -np.inf), "weights": Tensor(_REAL, "features")}
 
 
-class Linear(Layout):
+class _Linear(Layout):
     """A bias and weights."""
 
     tensors = _LINEAR
 
-    def pack(self, parameters: FactorParameters) -> dict[str, Any]:
-        """Return the tensors."""
-        return {"bias": np.array(parameters.bias, np.float64), "weights": parameters.weights}
-
     def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
-        """Return the parameters."""
         nothing = np.zeros((len(tensors["weights"]), 0), np.float32)
         return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], nothing, pairs)
 
 
-class Factors(Linear):
+class _Factors(Layout):
     """A vector of real numbers for each feature."""
 
     tensors = _LINEAR | {"factors": Tensor(_REAL, "features rank")}
 
-    def pack(self, parameters: FactorParameters) -> dict[str, Any]:
-        """Return the tensors."""
-        return super().pack(parameters) | {"factors": parameters.factors}
-
     def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
-        """Return the parameters."""
         _check_width("factors", 1, tensors["factors"].shape[1])
         return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], tensors["factors"], pairs)
 
 
-class Draws(Linear):
+class _Draws(Layout):
     """Draws from a posterior, whose scores are averaged; those of a feature lie side by side."""
 
     tensors = _LINEAR | {
@@ -108,41 +99,31 @@ class Draws(Linear):
     }
 
     def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
-        """Return the parameters."""
         n_features, n_draws, rank = tensors["sample_factors"].shape
         _check_width("sample_factors", n_draws, rank)
         factors = tensors["sample_factors"].reshape(n_features, n_draws * rank)
         return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], factors, pairs, n_draws)
 
 
-class Codes(Linear):
+class _Codes(Layout):
     """A code and a gain for each feature."""
 
     tensors = _LINEAR | {"codes": Tensor("uint8", "features bytes"), "gains": Tensor("float32", "features")}
 
-    def pack(self, parameters: CodeParameters) -> dict[str, Any]:  # type: ignore[override]
-        """Return the tensors."""
-        own = {"codes": np.asarray(parameters.codes), "gains": np.asarray(parameters.gains)}
-        return {"bias": np.array(parameters.bias, np.float64), "weights": parameters.weights} | own
-
     def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
-        """Return the parameters."""
         if not 1 <= tensors["codes"].shape[1] <= 64:
             raise ModelFileError(f"has codes of {tensors['codes'].shape[1]} bytes, expected 1 to 64")
-        return CodeParameters(
-            fields, float(tensors["bias"]), tensors["weights"], tensors["codes"], tensors["gains"], pairs
-        )
+        codes, gains = tensors["codes"], tensors["gains"]
+        return CodeParameters(fields, float(tensors["bias"]), tensors["weights"], codes, gains, pairs)
 
 
-LAYOUTS: Registry[Layout] = Registry("layout of parameters", "bitfm.layouts")
-for _name, _layout in {"linear": Linear(), "factors": Factors(), "draws": Draws(), "codes": Codes()}.items():
+LAYOUTS: Registry[Layout] = Registry("bitfm.layouts")
+for _name, _layout in {"linear": _Linear(), "factors": _Factors(), "draws": _Draws(), "codes": _Codes()}.items():
     LAYOUTS.register(_name, _layout)
 
 # The estimators that files are of. They are imported only when one is asked for.
 KINDS: Registry[Any] = Registry(
-    "kind of model",
-    "bitfm.kinds",
-    {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM")},
+    "bitfm.kinds", {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM")}
 )
 
 _Size = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]

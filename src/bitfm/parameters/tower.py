@@ -16,7 +16,7 @@ from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable, check_rows
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
 
-__all__ = ["Tower", "TowerRows", "pair_blocks", "towers"]
+__all__ = ["Tower", "TowerRows", "towers"]
 
 _SEVERAL = -2
 
@@ -57,15 +57,7 @@ class TowerRows:
 
 
 class Tower:
-    """Some of a model's blocks, with the part of its parameters that belongs to them.
-
-    Parameters
-    ----------
-    parameters : CodeParameters or FactorParameters
-    blocks : names of the blocks
-    bias : float, default 0.0
-        What to add to every row's constant.
-    """
+    """Some of a model's blocks, with the part of its parameters that belongs to them. A row's constant has `bias`."""
 
     def __init__(self, parameters: Parameters, blocks: Sequence[str], bias: float = 0.0) -> None:
         fields = [field for field in parameters.fields if field.block in blocks]
@@ -100,11 +92,6 @@ class Tower:
         """Number of its features."""
         return sum(span.stop - span.start for span in self._spans)
 
-    @property
-    def id_only(self) -> bool:
-        """Whether a row is known by its index alone: there is one field."""
-        return len(self.blocks) == 1 and len(self.sizes[self.blocks[0]]) == 1
-
     def typical_length(self) -> float:
         """Return about how long a vector is: that of a single feature."""
         if isinstance(self._parameters, CodeParameters):
@@ -116,16 +103,15 @@ class Tower:
 
     def check(self, what: str, given: Any) -> Blocks:
         """Return rows as the tower's blocks; they are given as Blocks, as a Block, or as indices of ids."""
+        names = ", ".join(self.blocks)
         if not isinstance(given, Block | Blocks):
             given = Block(self._ids(what, given), {"id": FeatureTable.eye(self.n_features)})
         if isinstance(given, Block):
             if len(self.blocks) > 1:
-                raise ValueError(
-                    f"{what}: the model has the blocks {_listed(self.blocks)}; give Blocks with all of them."
-                )
+                raise ValueError(f"{what}: the model has the blocks {names}; give Blocks with all of them.")
             given = Blocks(**{self.blocks[0]: given})
         if set(given.blocks) != set(self.blocks):
-            raise ValueError(f"{what}: expected the blocks {_listed(self.blocks)}, got {_listed(given.blocks)}.")
+            raise ValueError(f"{what}: expected the blocks {names}, got {', '.join(given.blocks)}.")
         blocks = Blocks(**{name: given.blocks[name] for name in self.blocks})
         for name, block in blocks.blocks.items():
             sizes = [table.n_columns for table in block.tables.values()]
@@ -136,15 +122,7 @@ class Tower:
         return blocks
 
     def rows(self, what: str, given: Any, n_threads: int = 1) -> TowerRows:
-        """Return the constant and the vector, or code, of each row.
-
-        Parameters
-        ----------
-        what : str
-            What the rows are, for messages.
-        given : Blocks, Block, or array of int where there is but one field
-        n_threads : int, default 1
-        """
+        """Return the constant and the vector, or code, of each row; see `check`. Messages say `what` they are."""
         if isinstance(given, Block | Blocks) or isinstance(self._parameters, FactorParameters):
             return self.rows_of(self.check(what, given), n_threads)
         ids = self._ids(what, given)
@@ -161,9 +139,16 @@ class Tower:
 
     def rows_of(self, blocks: Blocks, n_threads: int = 1) -> TowerRows:
         """Return the constant and the vector, or code, of rows that are known to fit."""
-        if isinstance(self._parameters, FactorParameters):
-            return self._real_rows(blocks, n_threads)
-        return self.rows_of_design(blocks.design(), lambda coded: blocks[~coded].design(blocks.dtype), n_threads)
+        parameters = self._parameters
+        if isinstance(parameters, CodeParameters):
+            return self.rows_of_design(blocks.design(), lambda coded: blocks[~coded].design(blocks.dtype), n_threads)
+        factors, pairs, n_draws = self._part(parameters.factors), parameters.pairs, parameters.n_draws
+        own = FactorParameters(blocks.fields, self.bias, self.weights, factors, pairs, n_draws)
+        vectors: Any = np.zeros((len(blocks), own.width), np.float32)
+        tables = ((block.rows, table) for block in blocks.blocks.values() for table in block.tables.values())
+        for span, (rows, table) in zip(blocks.fields, tables, strict=True):
+            vectors += table.sums(own.vectors(np.arange(span.start, span.stop)))[rows]
+        return TowerRows.of_vectors(np.asarray(own.scores(blocks.design(), n_threads), np.float64), vectors)
 
     def rows_of_design(
         self, design: Design, without: Callable[[npt.NDArray[np.bool_]], Design] | None = None, n_threads: int = 1
@@ -190,23 +175,9 @@ class Tower:
         vectors = side_vectors(others, self.codes, self.gains, n_threads).reshape(-1, width)
         return TowerRows(constants, codes, np.abs(amounts[coded]), vectors, coded)
 
-    def _real_rows(self, blocks: Blocks, n_threads: int) -> TowerRows:
-        parameters = self._parameters
-        assert isinstance(parameters, FactorParameters)
-        own = FactorParameters(
-            blocks.fields, self.bias, self.weights, self._part(parameters.factors), parameters.pairs, parameters.n_draws
-        )
-        vectors: Any = np.zeros((len(blocks), own.width), np.float32)
-        starts = iter(blocks.fields)
-        for block in blocks.blocks.values():
-            for table in block.tables.values():
-                span = next(starts)
-                vectors += table.sums(own.vectors(np.arange(span.start, span.stop)))[block.rows]
-        return TowerRows.of_vectors(np.asarray(own.scores(blocks.design(), n_threads), np.float64), vectors)
-
     def _ids(self, what: str, given: Any) -> npt.NDArray[np.int32]:
-        if not self.id_only:
-            fields = _listed(f"{name} with {len(sizes)} fields" for name, sizes in self.sizes.items())
+        if [len(sizes) for sizes in self.sizes.values()] != [1]:
+            fields = ", ".join(f"{name} with {len(sizes)} fields" for name, sizes in self.sizes.items())
             raise TypeError(
                 f"{what}: the model has {fields}, so indices alone are not enough; give a Block, or Blocks, of rows."
             )
@@ -234,7 +205,7 @@ def towers(parameters: Parameters, block: str | None = None) -> tuple[Tower, Tow
     if block is None:
         block = "item" if "item" in names else names[-1]
     if block not in names:
-        raise ValueError(f"block: the model has no block {block!r}, but {_listed(names)}.")
+        raise ValueError(f"block: the model has no block {block!r}, but {', '.join(names)}.")
     if len(names) < 2:
         raise ValueError(
             "the model was fitted on a single block, so there is no tower of users and no tower of items; fit on "
@@ -242,14 +213,3 @@ def towers(parameters: Parameters, block: str | None = None) -> tuple[Tower, Tow
         )
     users = Tower(parameters, [name for name in names if name != block], float(parameters.bias))
     return users, Tower(parameters, [block])
-
-
-def pair_blocks(parameters: Parameters, users: Any, items: Any, block: str | None) -> Blocks:
-    """Put users and items together in the model's order."""
-    of_users, of_items = towers(parameters, block)
-    given = of_users.check("users", users).blocks | of_items.check("items", items).blocks
-    return Blocks(**{name: given[name] for name in dict.fromkeys(field.block for field in parameters.fields)})
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(names)

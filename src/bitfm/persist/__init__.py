@@ -3,14 +3,11 @@
 The container is a strict subset of the safetensors layout; ``docs/model-file.md`` is its specification.
 """
 
-from bitfm.persist.layout import FORMAT_VERSION
 from bitfm.persist.reader import Contents, read
-from bitfm.persist.registry import Registry
-from bitfm.persist.schema import Tensor, Tensors, below, check_tensors, decode, encode, naming, plain, put
+from bitfm.persist.schema import Registry, Tensor, Tensors, below, check_tensors, decode, encode, naming, plain, put
 from bitfm.persist.writer import write
 
 __all__ = [
-    "FORMAT_VERSION",
     "Contents",
     "Registry",
     "Tensor",

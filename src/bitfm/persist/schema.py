@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
 from reprlib import repr as short  # what a file says is of any length
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
 
-__all__ = ["Tensor", "Tensors", "below", "check_tensors", "decode", "encode", "naming", "plain", "put"]
+__all__ = ["Registry", "Tensor", "Tensors", "below", "check_tensors", "decode", "encode", "naming", "plain", "put"]
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 T = TypeVar("T")
@@ -149,3 +151,41 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except ModelFileError as error:
         what = str(error).removesuffix("; save the model again.")  # of parts that are also read without a file's name
         raise ModelFileError(f"{os.fspath(path)}: {what}; get a fresh copy or save the model again.") from None
+
+
+class Registry(Generic[T]):
+    """The kinds of parts that a file may hold: names, each with an object, or with the place of one.
+
+    `places`, as ``"module:attribute"``, are imported when they are asked for. Other packages add theirs by an
+    entry-point `group`.
+
+    Examples
+    --------
+    >>> shapes = Registry[type]("demo.shapes", {"list": "builtins:list"})
+    >>> shapes.register("set", set)
+    >>> shapes.get("list"), shapes.get("set"), shapes.get("ring")
+    (<class 'list'>, <class 'set'>, None)
+    """
+
+    def __init__(self, group: str, places: dict[str, str] | None = None) -> None:
+        self.group = group
+        self._places = dict(places or {})
+        self._objects: dict[str, T] = {}
+
+    def register(self, name: str, value: T) -> None:
+        """Add an object, or put it in the place of another."""
+        self._objects[name] = value
+
+    def get(self, name: str, *, installed: bool = True) -> T | None:
+        """Return the object of a name, or None if there is none; entry points count only if `installed`."""
+        if name not in self._objects:
+            if name in self._places:
+                module, _, attribute = self._places[name].partition(":")
+                self._objects[name] = getattr(import_module(module), attribute)
+            elif installed and (points := entry_points(group=self.group, name=name)):
+                self._objects[name] = next(iter(points)).load()
+        return self._objects.get(name)
+
+    def names(self) -> list[str]:
+        """Return all names, those of entry points included."""
+        return sorted({*self._places, *self._objects, *(point.name for point in entry_points(group=self.group))})

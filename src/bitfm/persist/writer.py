@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -12,22 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitfm.atomic import atomic_write
-from bitfm.persist.layout import (
-    ALIGNMENT,
-    DTYPES,
-    FORMAT,
-    FORMAT_VERSION,
-    LENGTH_BYTES,
-    MAX_DIMENSIONS,
-    MAX_HEADER_BYTES,
-    METADATA,
-    is_padding,
-    is_text,
-    require_regular,
-)
+from bitfm.persist import layout
 
 _CHUNK_BYTES = 1 << 19  # the system keeps in one piece, and maps at once, what is written at once
-_DTYPE_NAMES = {dtype.kind + str(dtype.itemsize): name for name, dtype in DTYPES.items()}
+_DTYPE_NAMES = {dtype.kind + str(dtype.itemsize): name for name, dtype in layout.DTYPES.items()}
 
 
 def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
@@ -61,23 +49,19 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], met
     ...     path.read_bytes()[8:41]
     b'{"__metadata__":{"format":"bitfm"'
     """
-    arrays = _padded({name: _storable(name, tensors[name]) for name in sorted(_checked_names(tensors))})
+    for name in tensors:
+        if not layout.is_text(name):
+            raise TypeError(f"tensor name {name!r} is not valid Unicode text; use another name.")
+        if name == layout.METADATA or layout.is_padding(name):
+            raise ValueError(f"tensor name {name!r} is reserved by the file format; use another name.")
+    arrays = _padded({name: _storable(name, tensors[name]) for name in sorted(tensors)})
     header = _header(arrays, metadata)
     with suppress(FileNotFoundError):
-        require_regular(path, os.stat(path))
+        layout.require_regular(path, os.stat(path))
     with atomic_write(path) as file:
         file.write(header)
         for array in arrays.values():
             _write_array(file, array)
-
-
-def _checked_names(tensors: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    for name in tensors:
-        if not is_text(name):
-            raise TypeError(f"tensor name {name!r} is not valid Unicode text; use another name.")
-        if name == METADATA or is_padding(name):
-            raise ValueError(f"tensor name {name!r} is reserved by the file format; use another name.")
-        yield name
 
 
 def _storable(name: str, value: NDArray[Any]) -> NDArray[Any]:
@@ -87,9 +71,10 @@ def _storable(name: str, value: NDArray[Any]) -> NDArray[Any]:
             f"tensor {name!r} has dtype {array.dtype}, which a model file cannot hold; "
             "convert it to a boolean, integer or floating dtype of at most 64 bits."
         )
-    if array.ndim > MAX_DIMENSIONS:
+    if array.ndim > layout.MAX_DIMENSIONS:
         raise ValueError(
-            f"tensor {name!r} has {array.ndim} dimensions, a model file holds up to {MAX_DIMENSIONS}; reshape it."
+            f"tensor {name!r} has {array.ndim} dimensions, a model file holds up to {layout.MAX_DIMENSIONS}; "
+            "reshape it."
         )
     return array
 
@@ -103,8 +88,7 @@ def _padded(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     padded: dict[str, NDArray[Any]] = {}
     offset = pads = 0
     for name, array in tensors.items():
-        gap = -offset % ALIGNMENT
-        if gap:
+        if gap := -offset % layout.ALIGNMENT:
             padded[f"__pad_{pads}__"] = np.zeros(gap, dtype=np.uint8)
             pads += 1
         padded[name] = array
@@ -114,12 +98,13 @@ def _padded(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 def _header(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
     for key, value in metadata.items():
-        if not (is_text(key) and is_text(value)):
+        if not (layout.is_text(key) and layout.is_text(value)):
             raise TypeError(f"metadata {key!r}: {value!r} is not Unicode text; convert both to strings.")
         if key in ("format", "version"):
             raise ValueError(f"metadata name {key!r} is reserved by the file format; use another name.")
     entries: dict[str, object] = {
-        METADATA: {"format": FORMAT, "version": str(FORMAT_VERSION)} | dict(sorted(metadata.items()))
+        layout.METADATA: {"format": layout.FORMAT, "version": str(layout.FORMAT_VERSION)}
+        | dict(sorted(metadata.items()))
     }
     offset = 0
     for name, array in arrays.items():
@@ -130,18 +115,18 @@ def _header(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> 
         }
         offset += array.nbytes
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-(LENGTH_BYTES + len(text)) % ALIGNMENT)
-    if len(text) > MAX_HEADER_BYTES:
+    text += b" " * (-(layout.LENGTH_BYTES + len(text)) % layout.ALIGNMENT)
+    if len(text) > layout.MAX_HEADER_BYTES:
         raise ValueError(
-            f"names and metadata take {len(text)} bytes, a model file holds up to {MAX_HEADER_BYTES}; "
+            f"names and metadata take {len(text)} bytes, a model file holds up to {layout.MAX_HEADER_BYTES}; "
             "store long texts as tensors of their bytes."
         )
-    return len(text).to_bytes(LENGTH_BYTES, "little") + text
+    return len(text).to_bytes(layout.LENGTH_BYTES, "little") + text
 
 
 def _write_array(file: BinaryIO, array: NDArray[Any]) -> None:
     """Write the elements in C order and little-endian, converting one chunk at a time where needed."""
-    dtype = DTYPES[_DTYPE_NAMES[_dtype_key(array)]]
+    dtype = layout.DTYPES[_DTYPE_NAMES[_dtype_key(array)]]
     # Slices of a contiguous array are views; slices of the flat iterator are copies in C order.
     flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
     chunk = _CHUNK_BYTES // dtype.itemsize

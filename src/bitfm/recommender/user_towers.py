@@ -75,5 +75,5 @@ class StoredUsers:
         return state.towers[0].rows_of_design(design)
 
 
-USER_TOWERS: Registry[Any] = Registry("user tower", "bitfm.user_towers")
+USER_TOWERS: Registry[Any] = Registry("bitfm.user_towers")
 USER_TOWERS.register("stored", StoredUsers())

@@ -16,8 +16,7 @@ from bitfm import _core
 from bitfm.core import single_blas_thread, unpack_codes
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensors
-from bitfm.retrieval._code_segment import CodeSegment
-from bitfm.retrieval._segment import Excluded, Items, Mask, Ranked, Segment, Shapes, count, shaped, size_of
+from bitfm.retrieval._segments import CodeSegment, Excluded, Items, Mask, Ranked, Segment, Shapes, shaped, size_of
 from bitfm.validation import thread_count
 
 _Codes: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]  # and gains
@@ -57,18 +56,16 @@ class RowCodeSegment(Segment):
         ]
 
     @cached_property
-    def _codes(self) -> CodeSegment:
-        return CodeSegment({name: array for name, array in self.arrays.items() if name not in _OWN}, self.live)
+    def _catalogue(self) -> _core.CodeCatalogue:
+        return _core.CodeCatalogue({name: array for name, array in self.arrays.items() if name not in _OWN})
 
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
-        left = self.n_items if mask is self.live else count(mask)
-        candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), left) if n else 0
-        arrays, vectors = self.arrays, rows.as_vectors()
-        codeless = rows.codes[:0], rows.gains[:0], vectors @ arrays["basis"], np.zeros(len(rows), bool)
-        queries = TowerRows(rows.constants, *codeless)
-        best, _ = self._codes.search(mask, queries, excluded, candidates, n_threads)
-        of_rows = arrays["row_position"], arrays["row_bias"], arrays["row_vectors"]
-        return shaped(len(rows), n, _core.rescore(*of_rows, vectors, rows.constants, best, n, n_threads))
+        candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), self.n_of(mask)) if n else 0
+        position, bias, of_items, basis = (self.arrays[name] for name in _OWN)
+        vectors, constants = rows.as_vectors(), rows.constants
+        found = self._catalogue.search_vectors(mask, vectors @ basis, constants, *excluded, candidates, n_threads)
+        best, _ = shaped(len(rows), candidates, found)
+        return shaped(len(rows), n, _core.rescore(position, bias, of_items, vectors, constants, best, n, n_threads))
 
     def items(self) -> Items:
         arrays, positions = self.arrays, self.arrays["position"][self._live_slots]

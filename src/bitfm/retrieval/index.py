@@ -8,19 +8,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.errors import BitfmError
 from bitfm.parameters import Parameters, TowerRows, towers
-from bitfm.retrieval._code_segment import CodeSegment
-from bitfm.retrieval._export import to_faiss_binary, to_usearch
 from bitfm.retrieval._row_codes import RowCodeSegment
-from bitfm.retrieval._segment import Items, Mask, Ranked, Segment, best_of, count, excluded_of, positions_of
-from bitfm.retrieval._vector_segment import VectorSegment
+from bitfm.retrieval._segments import CodeSegment, Items, Ranked, Segment, VectorSegment, excluded_of, positions_of
 from bitfm.validation import check_bits, check_choice, check_integer, thread_count
 
 __all__ = ["Index", "RowCodeSettings"]
 
 _MANY = 100_000  # items from which on "auto" takes row codes
 _PAIRS_PER_THREAD = 4_000_000  # below, starting a thread costs more than it saves
-
 
 Segments: TypeAlias = tuple[Segment, ...]
 
@@ -51,6 +48,10 @@ class Index:
         Whether a search is exact, or finds candidates by row codes; of ``mode="auto"``, what it has come to.
     block : str
         Which of the model's blocks the items are.
+    n_positions : int
+        Number of positions, those of removed items included.
+    segments : tuple of Segment
+        The parts that the catalogue is kept in; each is immutable.
 
     Notes
     -----
@@ -106,7 +107,8 @@ class Index:
     ) -> None:
         self.parameters, self.row_codes = parameters, row_codes
         self._users, self._items = towers(parameters, block)
-        self._segments, self._n_positions = segments, n_positions
+        self.block = self._items.blocks[0]
+        self.segments, self.n_positions = segments, n_positions
         self._writing = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,23 +118,8 @@ class Index:
         self.__dict__ |= state
         self._writing = threading.Lock()
 
-    @property
-    def block(self) -> str:
-        """Which of the model's blocks the items are."""
-        return self._items.blocks[0]
-
-    @property
-    def n_positions(self) -> int:
-        """Number of positions, those of removed items included."""
-        return self._n_positions
-
-    @property
-    def segments(self) -> Segments:
-        """The parts that the catalogue is kept in; each is immutable."""
-        return self._segments
-
     def __len__(self) -> int:
-        return sum(segment.n_items for segment in self._segments)
+        return sum(segment.n_items for segment in self.segments)
 
     def __repr__(self) -> str:
         how = "exact" if self.mode == "exact" else f"row codes of {self.row_codes.bits} bits"
@@ -186,11 +173,11 @@ class Index:
     ) -> Ranked:
         """Return the best n items for rows of a users' tower, such as those of users folded in; see `search`."""
         n, threads = check_integer("n", n, 0), thread_count(n_jobs)
-        segments, n_positions = self._segments, self._n_positions
+        segments, n_positions = self.segments, self.n_positions
         excluded = excluded_of(exclude, len(rows), n_positions)
         allowed = None if allow is None else positions_of("allow", allow, n_positions)
         denied = None if deny is None else positions_of("deny", deny, n_positions)
-        masks = [_mask(segment, allowed, denied) for segment in segments]
+        masks = [segment.selected(allowed, denied) for segment in segments]
         n = min(n, sum(left for _, left in masks))
         best = [
             segment.search(mask, rows, excluded, min(n, left), min(threads, 1 + len(rows) * left // _PAIRS_PER_THREAD))
@@ -198,37 +185,39 @@ class Index:
         ]
         if len(best) == 1:
             return best[0]
-        return best_of(np.concatenate([p for p, _ in best], axis=1), np.concatenate([s for _, s in best], axis=1), n)
+        positions, scores = (np.concatenate(parts, axis=1) for parts in zip(*best, strict=True))
+        order = np.lexsort((positions, -scores), axis=1)[:, :n]  # ties by lowest position
+        return np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)
 
     def add(self, items: Any) -> npt.NDArray[np.int64]:
         """Add items, a Block or an array of int where items are bare ids, and return their positions."""
         with self._writing:
             rows = self._items.rows("items", items, thread_count(-1))
-            positions = np.arange(self._n_positions, self._n_positions + len(rows))
-            self._put(Items.of(rows, positions), self._segments)
+            positions = np.arange(self.n_positions, self.n_positions + len(rows))
+            self._put(Items.of(rows, positions), self.segments)
         return positions
 
     def remove(self, positions: npt.ArrayLike) -> None:
         """Take items out. Their positions are not given to others."""
         with self._writing:
-            gone = positions_of("positions", positions, self._n_positions)
-            self._segments = tuple(segment.deleted(gone) for segment in self._segments)
+            gone = positions_of("positions", positions, self.n_positions)
+            self.segments = tuple(segment.deleted(gone) for segment in self.segments)
 
     def change(self, positions: npt.ArrayLike, items: Any) -> None:
         """Give items, one per position, other features; each keeps its position. What was removed comes back."""
         with self._writing:
-            where = positions_of("positions", positions, self._n_positions)
+            where = positions_of("positions", positions, self.n_positions)
             rows = self._items.rows("items", items, thread_count(-1))
             if len(where) != len(rows) or len(np.unique(where)) < len(where):
                 raise ValueError(
                     f"change: expected one item per position, each position once; got {len(where)} positions "
                     f"({len(np.unique(where))} different) and {len(rows)} items."
                 )
-            self._put(Items.of(rows, where), tuple(segment.deleted(where) for segment in self._segments))
+            self._put(Items.of(rows, where), tuple(segment.deleted(where) for segment in self.segments))
 
     def with_parameters(self, parameters: Parameters) -> Index:
         """Return the same items with parameters that have other users, or more of them."""
-        return Index.of_segments(parameters, self.block, self._segments, self._n_positions, self.row_codes)
+        return Index.of_segments(parameters, self.block, self.segments, self.n_positions, self.row_codes)
 
     def to_faiss_binary(self) -> Any:
         """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
@@ -237,14 +226,40 @@ class Index:
         Gains and biases stay behind, so its order is the model's only where all items have the same. Needs the extra
         ``faiss``.
         """
-        return to_faiss_binary(self._segments)
+        codes, positions = self._codes("to_faiss_binary")
+        try:
+            import faiss
+        except ImportError:
+            raise BitfmError(
+                "to_faiss_binary needs FAISS, which is not installed: pip install 'bitfm[faiss]'"
+            ) from None
+        index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(codes.shape[1] * 8))
+        index.add_with_ids(codes, positions)
+        return index
 
     def to_usearch(self) -> Any:
         """Return the items' codes as a USearch ``Index`` of Hamming distances, positions for keys.
 
         As for `to_faiss_binary`; and its search is not exact. Needs the extra ``usearch``.
         """
-        return to_usearch(self._segments)
+        codes, positions = self._codes("to_usearch")
+        try:
+            from usearch.index import Index as Graph
+        except ImportError:
+            raise BitfmError("to_usearch needs USearch, which is not installed: pip install 'bitfm[usearch]'") from None
+        graph = Graph(ndim=codes.shape[1] * 8, metric="hamming", dtype="b1")
+        if len(codes):
+            graph.add(positions.astype(np.uint64), codes)
+        return graph
+
+    def _codes(self, what: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+        if not all(isinstance(segment, CodeSegment) for segment in self.segments):
+            raise ValueError(
+                f"{what}: the items have several features each, so they have no codes; index items that are bare ids."
+            )
+        items = Items.together([segment.items() for segment in self.segments])
+        order = np.argsort(items.positions)
+        return np.ascontiguousarray(items.codes[order]), items.positions[order].astype(np.int64)
 
     def _put(self, items: Items, segments: Segments) -> None:
         """Put items on a segment of their own, with those of segments not much larger: few segments, few moves."""
@@ -257,15 +272,5 @@ class Index:
             items = Items.together([kept.pop().items(), items])
         length = self._users.typical_length()
         new = RowCodeSegment.of(items, length, *self.row_codes) if kind is RowCodeSegment else kind.of(items, length)
-        self._segments = (*kept, new)
-        self._n_positions = max(self._n_positions, int(items.positions.max(initial=-1)) + 1)
-
-
-def _mask(segment: Segment, allowed: Any, denied: Any) -> tuple[Mask, int]:
-    """Return the slots to search and their number."""
-    if allowed is None and denied is None:
-        return segment.live, segment.n_items
-    mask = segment.live if allowed is None else segment.live & segment.mask(allowed)
-    if denied is not None:
-        mask = mask & ~segment.mask(denied)
-    return mask, count(mask)
+        self.segments = (*kept, new)
+        self.n_positions = max(self.n_positions, int(items.positions.max(initial=-1)) + 1)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm.core import score_pairs as native_score_pairs
 from bitfm.core import score_pairs_by_records
 from bitfm.data.blocks import Blocks
-from bitfm.parameters import CodeParameters, pair_blocks
+from bitfm.parameters import CodeParameters, towers
 
 __all__ = ["records_of", "score_pairs"]
 
@@ -22,7 +22,9 @@ def score_pairs(
     parameters: CodeParameters, users: Any, items: Any, block: str | None = None, *, n_threads: int = 1
 ) -> npt.NDArray[np.float64]:
     """Score pairs of users and items, each given on its own; see `DistilledFM.predict_pairs`."""
-    blocks = pair_blocks(parameters, users, items, block)
+    of_users, of_items = towers(parameters, block)
+    given = of_users.check("users", users).blocks | of_items.check("items", items).blocks
+    blocks = Blocks(**{name: given[name] for name in dict.fromkeys(field.block for field in parameters.fields)})
     scorer = _scorers.get(parameters) or _scorers.setdefault(parameters, _PairScorer(parameters))
     return scorer.score(blocks, n_threads)
 
@@ -47,24 +49,18 @@ class _PairScorer:
     def score(self, X: Blocks, n_threads: int) -> npt.NDArray[np.float64]:
         """Score interactions."""
         design: Any = X.design()
-        self._count(X)
         codes, gains, _ = self._arrays
+        if self._records is None:
+            tables = [table for block in X.blocks.values() for table in block.tables.values()]
+            self._read += int(len(X) * sum(t.n_entries / max(t.n_rows, 1) for t in tables))
+            if self._read >= len(self._weights):
+                for array in self._arrays:
+                    array.flags.writeable = False  # as above
+                self._records = records_of(codes, self._weights, gains)
         if self._records is None:
             return native_score_pairs(design, self._bias, self._weights, codes, gains, self._across, n_threads)
         bits = codes.shape[1] * 8
         return score_pairs_by_records(design, self._bias, self._records, "codes", bits, self._across, n_threads)
-
-    def _count(self, X: Blocks) -> None:
-        if self._records is not None:
-            return
-        tables = [table for block in X.blocks.values() for table in block.tables.values()]
-        per_pair = sum(t.n_entries / max(t.n_rows, 1) for t in tables)
-        self._read += int(len(X) * per_pair)
-        if self._read >= len(self._weights):
-            codes, gains, _ = self._arrays
-            for array in self._arrays:
-                array.flags.writeable = False  # as above
-            self._records = records_of(codes, self._weights, gains)
 
 
 # Beside the parameters, which are saved and copied without it.

@@ -10,10 +10,8 @@ import msgspec
 from bitfm import persist
 from bitfm.errors import ModelFileError
 from bitfm.parameters import Parameters
-from bitfm.retrieval._code_segment import CodeSegment
 from bitfm.retrieval._row_codes import RowCodeSegment
-from bitfm.retrieval._segment import Segment
-from bitfm.retrieval._vector_segment import VectorSegment
+from bitfm.retrieval._segments import CodeSegment, Segment, VectorSegment
 from bitfm.retrieval.index import Index, RowCodeSettings
 
 __all__ = ["pack_index", "unpack_index"]
@@ -53,7 +51,9 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
         if kind not in _KINDS:
             raise ModelFileError(f"has an index of unknown kind {short(kind)}")
         arrays = persist.below(tensors, f"{number}.")
-        _KINDS[kind].check(arrays, parameters.width, about.row_code_bits, f"{PREFIX}{number}.")
+        shapes = _KINDS[kind].shapes(arrays, parameters.width, about.row_code_bits)
+        declared = {name: persist.Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}
+        persist.check_tensors(arrays, declared, prefix=f"{PREFIX}{number}.")
         extra = {"rescore": about.rescore} if kind == "rows" else {}
         segments.append(_KINDS[kind](arrays, arrays["live"], **extra))
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(f"{number}.")}

@@ -11,9 +11,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bitfm import _core
 from bitfm.data.feature_table import FeatureTable, check_rows
+from bitfm.errors import ModelFileError
 from bitfm.parameters import TowerRows
-from bitfm.persist import Tensor, Tensors, check_tensors
+from bitfm.persist import Tensors
 
 Ranked: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
@@ -21,6 +23,9 @@ Mask: TypeAlias = npt.NDArray[np.uint64]
 Shapes: TypeAlias = Sequence[tuple[str, str, Sequence[int]]]
 
 CHUNK = 64  # items, as many as a word of a mask has bits
+# From so many items on, a single query scans nibbles first, and every scan does without some dimensions:
+_LARGE = 100_000
+_MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 
 
@@ -87,20 +92,23 @@ class Segment(ABC):
     def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
         """Return the names, types and shapes of the arrays of such a segment, as far as some of them tell."""
 
-    @classmethod
-    def check(cls, arrays: Tensors, width: int, row_bits: int, prefix: str) -> None:
-        """Refuse arrays of a file that are not those of such a segment."""
-        shapes = cls.shapes(arrays, width, row_bits)
-        declared = {name: Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}
-        check_tensors(arrays, declared, prefix=prefix)
-
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # not what is made from them
 
     @cached_property
     def n_items(self) -> int:
         """Number of items that are not removed."""
-        return count(self.live)
+        return _count(self.live)
+
+    def n_of(self, mask: Mask) -> int:
+        """Return the number of slots of a mask."""
+        return self.n_items if mask is self.live else _count(mask)
+
+    def selected(self, allowed: npt.NDArray[Any] | None, denied: npt.NDArray[Any] | None) -> tuple[Mask, int]:
+        """Return the slots of the positions that are allowed and not denied, and their number."""
+        mask = self.live if allowed is None else self.live & self.mask(allowed)
+        mask = mask if denied is None else mask & ~self.mask(denied)
+        return mask, self.n_of(mask)
 
     def mask(self, positions: npt.NDArray[Any]) -> Mask:
         """Return which slots hold one of the positions."""
@@ -128,14 +136,75 @@ class Segment(ABC):
         return position[slots][order], slots[order]
 
 
-def best_of(positions: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], n: int) -> Ranked:
-    """Return the best n of some items per query, ties by lowest position."""
-    order = np.lexsort((positions, -scores), axis=1)[:, :n]
-    return np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)
+class CodeSegment(Segment):
+    """Items that are a code, a gain and a bias each."""
+
+    @classmethod
+    def of(cls, items: Items, user_length: float) -> Self:
+        weight = user_length * float(np.sqrt(items.codes.shape[1] * 8)) / 2  # what a gain adds to a good score
+        arrays = _core.arrange_codes(items.codes, items.gains, items.biases, items.positions, weight)
+        return cls(arrays, arrays["live"])
+
+    @classmethod
+    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
+        return _core.CodeCatalogue.shapes(size_of(arrays, "live"), width // 8)
+
+    @cached_property
+    def _catalogue(self) -> _core.CodeCatalogue:
+        return _core.CodeCatalogue(dict(self.arrays))
+
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
+        catalogue, constants = self._catalogue, rows.constants
+        if rows.coded is None:
+            found = catalogue.search_codes(mask, rows.codes, rows.gains, constants, *excluded, n, n_threads)
+            return shaped(len(rows), n, found)
+        if not len(rows.codes):
+            found = catalogue.search_vectors(mask, rows.vectors, constants, *excluded, n, n_threads)
+            return shaped(len(rows), n, found)
+        positions, scores = np.empty((len(rows), n), np.int64), np.empty((len(rows), n), np.float32)
+        of_codes = TowerRows(constants[rows.coded], rows.codes, rows.gains, rows.vectors[:0])
+        of_vectors = TowerRows.of_vectors(constants[~rows.coded], rows.vectors)
+        for which, part in ((rows.coded, of_codes), (~rows.coded, of_vectors)):
+            positions[which], scores[which] = self.search(mask, part, _of_queries(excluded, which), n, n_threads)
+        return positions, scores
+
+    def items(self) -> Items:
+        slots, arrays = self._live_slots, self.arrays
+        codes = arrays["codes"].transpose(0, 2, 1).reshape(-1, arrays["codes"].shape[1])[slots]
+        return Items.of_codes(arrays["bias"][slots], arrays["position"][slots], codes, arrays["gain"][slots])
 
 
-def count(mask: Mask) -> int:
-    """Return the number of bits that are set."""
+class VectorSegment(Segment):
+    """Items that are a vector and a bias each."""
+
+    @classmethod
+    def of(cls, items: Items, user_length: float) -> Self:
+        weight = user_length / 2  # what a unit of length adds to a good score
+        how = _leading_directions(items.vectors), weight, len(items) >= _LARGE
+        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, *how)
+        return cls(arrays, arrays["live"])
+
+    @classmethod
+    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
+        chunks, leading = size_of(arrays, "live"), size_of(arrays, "basis") // width
+        if leading < 2 or leading % 2 or leading > width:
+            raise ModelFileError(f"has an index of {leading} leading dimensions, expected an even number up to {width}")
+        return _core.VectorCatalogue.shapes(chunks, width, leading, chunks if size_of(arrays, "nibbles") else 0)
+
+    @cached_property
+    def _catalogue(self) -> _core.VectorCatalogue:
+        return _core.VectorCatalogue(dict(self.arrays))
+
+    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
+        best = self._catalogue.search(mask, rows.as_vectors(), rows.constants, *excluded, n, n_threads)
+        return shaped(len(rows), n, best)
+
+    def items(self) -> Items:
+        slots, arrays = self._live_slots, self.arrays
+        return Items.of_vectors(arrays["bias"][slots], arrays["position"][slots], arrays["vectors"][slots])
+
+
+def _count(mask: Mask) -> int:
     return int(_BITS_OF_BYTE[mask.view(np.uint8)].sum(dtype=np.int64))
 
 
@@ -173,3 +242,28 @@ def excluded_of(exclude: Any, n_queries: int, n_positions: int) -> Excluded:
         )
     indptr, indices, _ = table.arrays()
     return indptr, indices
+
+
+def _of_queries(excluded: Excluded, which: npt.NDArray[np.bool_]) -> Excluded:
+    start, positions = excluded
+    if start is None or positions is None:
+        return excluded
+    sizes = np.diff(start)
+    return np.concatenate([[0], np.cumsum(sizes[which])]), positions[np.repeat(which, sizes)]
+
+
+def _leading_directions(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """Return an orthonormal basis of the directions that hold most of the vectors' squared lengths.
+
+    A scan of fewer dimensions reads less, but lets more items through to be scored; few items are in the cache anyway.
+    """
+    most_left_out = _MOST_LEFT_OUT if len(vectors) >= _LARGE else 0.0
+    gram = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for begin in range(0, len(vectors), 1 << 16):
+        part = vectors[begin : begin + (1 << 16)].astype(np.float64)
+        gram += part.T @ part
+    energies, directions = np.linalg.eigh(gram)
+    left_out = np.cumsum(energies.clip(0))  # the smallest come first
+    n_out = int(np.searchsorted(left_out, most_left_out * left_out[-1], side="right")) if left_out[-1] > 0 else 0
+    leading = min(vectors.shape[1], -(-max(vectors.shape[1] - n_out, 1) // 8) * 8)
+    return np.ascontiguousarray(directions[:, ::-1][:, :leading])
