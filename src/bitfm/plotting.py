@@ -18,7 +18,7 @@ COLUMNS = 3
 TITLES = {"ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "douban": "Douban", "yelp": "Yelp", "amazon": "Amazon"}
 # Colours that the colour-blind can tell apart (Okabe and Ito), and a line or a marker of its own for each.
 LINES: dict[str, dict[str, Any]] = {
-    "DFM, anchored": {"color": "#D55E00", "marker": "o", "markersize": 5, "linewidth": 1.8, "zorder": 4},
+    "DFM, distilled": {"color": "#D55E00", "marker": "o", "markersize": 5, "linewidth": 1.8, "zorder": 4},
     "DFM, paper": {"color": "#0072B2", "marker": "s", "markersize": 4.5, "linewidth": 1.4, "zorder": 3},
     "FM, Gibbs": {"color": "#222222", "linestyle": "-", "linewidth": 1.1},
     "FM, ALS": {"color": "#009E73", "linestyle": (0, (5, 2)), "linewidth": 1.2},

@@ -21,7 +21,7 @@ def test_the_picture_names_models_and_genres(small_shop, fitted, tmp_path):
     pytest.importorskip("matplotlib")
     results = [
         Result("bias only", "bias only", 0.8, 1.0, 40.0, 1e5),
-        Result("codes of 64 bits", "DFM, anchored", 0.85, 0.9, 120.0, 1e5),
+        Result("codes of 64 bits", "DFM, distilled", 0.85, 0.9, 120.0, 1e5),
     ]
     draw(results, book_map(fitted, small_shop), small_shop.books["genre"].to_list(), tmp_path / "picture")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

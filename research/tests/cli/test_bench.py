@@ -39,7 +39,7 @@ def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
     for expected in (
         "one: half of each user",
         "two: half of each user",
-        "DFM, anchored",
+        "DFM, distilled",
         "NDCG@10",
         "bytes per feature",
     ):

@@ -157,9 +157,9 @@ def test_methods_can_be_chosen(data, tmp_path):
 
 def test_a_teacher_is_fitted_once_and_its_seconds_are_its_own(data, tmp_path):
     results = Results(tmp_path / "results.csv")
-    run(Plan(data, ("yelp",), ("FM, Gibbs", "DFM, anchored"), (8,), quick=True), results, lambda line: None)
+    run(Plan(data, ("yelp",), ("FM, Gibbs", "DFM, distilled"), (8,), quick=True), results, lambda line: None)
     seconds = {row.method: row.value for row in results if row.metric == "seconds"}
-    assert set(seconds) == {"FM, Gibbs", "DFM, anchored"}
+    assert set(seconds) == {"FM, Gibbs", "DFM, distilled"}
     assert min(seconds.values()) > 0.001
 
 

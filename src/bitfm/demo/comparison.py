@@ -65,7 +65,7 @@ def compare(rec: Recommender, shop: Shop, seed: int, watch: Watch) -> list[Resul
         ("FM, ALS, rank 16", "FM, ALS"): FM(16, early_stopping=True, **shared),
         ("FM, Gibbs, rank 16", "FM, Gibbs"): FM(16, solver="gibbs", **shared),
         ("DiscreteFM, 64 bits", "DFM, paper"): DiscreteFM(64, **shared),
-        (_DISTILLED, "DFM, anchored"): rec.model_,
+        (_DISTILLED, "DFM, distilled"): rec.model_,
     }
     results = []
     for (name, line), model in models.items():

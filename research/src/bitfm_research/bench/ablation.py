@@ -1,4 +1,4 @@
-"""What each part of the anchored codes contributes: one thing changed at a time.
+"""What each part of the distilled codes contributes: one thing changed at a time.
 
 An ablation is a function that returns its settings. To add one, write the function and put it in `ABLATIONS`.
 """
@@ -58,7 +58,7 @@ def gains() -> Ablation:
 def strength() -> Ablation:
     """Vary λ, from the data alone to the teacher alone."""
     models = {name: DistilledFM(8, anchor_strength=float(name)) for name in ("0", "0.1", "1", "10", "100", "inf")}
-    return Ablation("anchor, 8 bits", {_infinity(name): Setting(model) for name, model in models.items()}, "λ")
+    return Ablation("anchor strength, 8 bits", {_infinity(name): Setting(model) for name, model in models.items()}, "λ")
 
 
 def validation() -> Ablation:

@@ -12,7 +12,7 @@ from bitfm_research.bench.measure import Row
 
 __all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "draw_sizes", "save"]
 
-_OURS = LINES["DFM, anchored"]
+_OURS = LINES["DFM, distilled"]
 # By a part of a method's name; the rest of it is a version.
 _SEARCHES: dict[str, dict[str, Any]] = {
     "bitfm, exact": _OURS,
@@ -70,7 +70,7 @@ def draw_ablation(rows: Sequence[Row]) -> Any:
             mine = [row for row in rows if row["ablation"] == name]
             settings = list(dict.fromkeys(row["setting"] for row in mine))
             means, errors = _mean_and_spread([[r["NDCG@10"] for r in mine if r["setting"] == s] for s in settings])
-            style = {**LINES["DFM, anchored"], **({} if mine[0]["quantity"] else {"linestyle": "none"})}
+            style = {**LINES["DFM, distilled"], **({} if mine[0]["quantity"] else {"linestyle": "none"})}
             axes.errorbar(range(len(settings)), means, errors, capsize=2.5, elinewidth=0.9, **style)
             axes.set_xticks(range(len(settings)), settings)
             axes.set_xlim(-0.5, len(settings) - 0.5)

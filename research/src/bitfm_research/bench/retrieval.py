@@ -65,7 +65,7 @@ def _trained(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[
     folder = need_data(folder)
     for name in ("yelp", "amazon"):
         split = load(name, folder)
-        for objective, codes in (("anchored", DistilledFM(BITS, validation_fraction=0)), ("paper", DiscreteFM(BITS))):
+        for objective, codes in (("distilled", DistilledFM(BITS, validation_fraction=0)), ("paper", DiscreteFM(BITS))):
             say(f"{name}: fit {objective} codes")
             # The validation would find that ids alone are worth no codes on these sets, and set all gains to 0.
             model = codes.fit(split.blocks(), split.train[2])

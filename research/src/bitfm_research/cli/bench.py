@@ -107,7 +107,7 @@ def ablation(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Change one thing at a time about the anchored codes."""
+    """Change one thing at a time about the distilled codes."""
     from bitfm_research.bench import plots
     from bitfm_research.bench.ablation import run, select
     from bitfm_research.bench.results import Results, command_line, over_seeds

@@ -45,9 +45,9 @@ def id_claims(means: Means) -> list[Claim]:
             lambda dataset: compare(means, dataset, "DFM, paper", PAPER_RIVALS),
         ),
         _above_all(
-            "DFM (anchored) is better than every other binarised method",
+            "DFM (distilled) is better than every other binarised method",
             WITH_IDS,
-            lambda dataset, rivals: compare(means, dataset, "DFM, anchored", rivals, ks=[10]),
+            lambda dataset, rivals: compare(means, dataset, "DFM, distilled", rivals, ks=[10]),
         ),
         _average("DFM loses little against libFM on average", SMALL_LOSS, _LIBFM, libfm),
         _average("DFM loses little against libFM at 8 bits", SMALL_LOSS, _LIBFM_8, lambda dataset: libfm(dataset, [8])),
@@ -79,10 +79,10 @@ def feature_claims(means: Means) -> list[Claim]:
             WITH_FEATURES,
         ),
         _above_all(
-            "DFM (anchored) is better than every other binarised method, given features",
+            "DFM (distilled) is better than every other binarised method, given features",
             WITH_FEATURES,
             lambda dataset, others: compare(
-                means, dataset, "DFM, anchored" + FEATURES, [*others, *(name + FEATURES for name in others)], ks=[10]
+                means, dataset, "DFM, distilled" + FEATURES, [*others, *(name + FEATURES for name in others)], ks=[10]
             ),
         ),
         _average(
@@ -197,7 +197,7 @@ def _beside_the_bias(means: Means, datasets: Sequence[str], suffix: str) -> list
             f"{_ABOVE} in NDCG@10",
             tuple(_bias_finding(means, dataset, method + suffix) for dataset in datasets),
         )
-        for name, method in (("DFM", "DFM, paper"), ("libFM", "FM, SGD"), ("DFM (anchored)", "DFM, anchored"))
+        for name, method in (("DFM", "DFM, paper"), ("libFM", "FM, SGD"), ("DFM (distilled)", "DFM, distilled"))
     ]
 
 

@@ -18,7 +18,7 @@ __all__ = ["CURVES", "draw_curves", "write_figures"]
 _GREY = {"markersize": 3, "linewidth": 0.8, "markerfacecolor": "white", "markeredgewidth": 0.7, "zorder": 1.5}
 # The paper's own methods and the bias in colour, the real machines as lines, all the others thin and grey.
 CURVES: dict[str, dict[str, Any]] = {
-    "DFM, anchored": LINES["DFM, anchored"] | {"markersize": 4},
+    "DFM, distilled": LINES["DFM, distilled"] | {"markersize": 4},
     "DFM, paper": LINES["DFM, paper"] | {"markersize": 3.8, "linewidth": 1.6},
     "FM, SGD": LINES["FM, SGD"] | {"marker": "X", "markersize": 4.2, "linewidth": 1.4, "zorder": 2.9},
     "DCMF": {"color": "#009E73", "marker": "^", "markersize": 4.2, "linewidth": 1.3, "zorder": 2.8},

@@ -82,7 +82,7 @@ METHODS: dict[str, Method] = {
     "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
     "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
     "DFM, paper": Method(lambda split, bits, seed: DiscreteFM(bits, random_state=seed), takes_features=True),
-    "DFM, anchored": Method(
+    "DFM, distilled": Method(
         lambda split, bits, seed: DistilledFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
     ),
 }

@@ -30,7 +30,7 @@ SIZES = {"yelp": (13_679, 12_922), "amazon": (35_151, 33_195)}  # users and item
 LEVELS = ("random", "popularity", "bias only", "FM, ALS", "FM, Gibbs")
 HASHING = ("random projection", "sign rounding", "FM + ITQ", "CH", "PPH")
 PAPER_RIVALS = ("BCCF", "DCF", "DCMF")
-WITH_BITS = ("FM, SGD", *HASHING, *PAPER_RIVALS, "DFM, paper", "DFM, anchored")
+WITH_BITS = ("FM, SGD", *HASHING, *PAPER_RIVALS, "DFM, paper", "DFM, distilled")
 
 # Table 1 of the paper, in minutes.
 PAPER_TTC = {

@@ -32,12 +32,12 @@ _CAPTIONS = {
 _DIFFERENT = (
     ("Ids only.", "The published splits of Yelp and Amazon carry ids and ratings, not the reviews. DFM by the paper's "
      "objective, libFM and all other codes have ids only there. DCMF, whose content is missing, the machines by ALS "
-     "and Gibbs, and the anchored codes have histories and raters besides: what the training ratings tell of a user "
+     "and Gibbs, and the distilled codes have histories and raters besides: what the training ratings tell of a user "
      "and of an item. Other data with features stand in for the words."),
     ("Hyper-parameters.", "libFM's penalty and epochs are chosen anew on a part of the training data, by ids alone "
      "also where it is given features. The others have their defaults, which were settled on such parts. The paper "
      "takes those of its rivals from another paper. In Figure 2, L2 is that of the factors."),
-    ("A teacher.", "The anchored codes learn from a Gibbs machine with the same fields, the same at every length: that "
+    ("A teacher.", "The distilled codes learn from a Gibbs FM with the same fields, the same at every length: that "
      "of the tables, or one with the features besides. They have histories and raters also where there are features."),
     ("Seconds of a fit.", "Without the teacher's, and without the choice of libFM's penalty."),
     ("More methods.", "The paper shows neither the bias-only model nor a random order nor other solvers of the "

@@ -77,7 +77,7 @@ class Plan:
 
 @dataclass
 class _Bench:
-    """A data set, and what several jobs share: its blocks, and the fitted machine that codes are anchored to."""
+    """A data set, and what several jobs share: its blocks, and the fitted FM that teaches the codes."""
 
     plan: Plan
     split: Split
@@ -202,7 +202,7 @@ def _fit(
             machine, seconds = bench.teacher(fields)
             return bench.measured(variant, bits, machine, fields, seconds)
         model = method.make(bench.split, bits or 0, bench.plan.seed)
-        if label == "DFM, anchored":
+        if label == "DFM, distilled":
             model.set_params(teacher=bench.teacher(fields)[0])
         return bench.fitted_and_measured(variant, bits, model, fields)
 
