@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm_research.bench._approximate import _tuned, approximate, lowest
-from bitfm_research.bench._opponents import inverted_lists
+from bitfm_research.bench._libraries import inverted_lists
 
 
 @given(st.integers(1, 500), st.integers(1, 500))

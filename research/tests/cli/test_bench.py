@@ -59,7 +59,7 @@ def test_bench_retrieval_saves_a_part_and_says_where_it_loses(tmp_path, monkeypa
         "rows": lambda folder, say: [("found", [row])],
     }
     monkeypatch.setattr("bitfm_research.bench.retrieval.PARTS", parts)
-    monkeypatch.setattr("bitfm_research.bench.retrieval.need_opponents", lambda: None)
+    monkeypatch.setattr("bitfm_research.bench.retrieval.need_libraries", lambda: None)
     done = CliRunner().invoke(app, ["bench", "retrieval", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert ("Where bitfm loses" in done.stdout) == (times < 1)

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from bitfm.retrieval import Index
 
-from bitfm_research.bench._contest import OURS, contest, recall
+from bitfm_research.bench._comparison import OURS, compare_times, recall
 from bitfm_research.bench._generated import generated_features
-from bitfm_research.bench._opponents import Tunable, hnsw, inverted_lists
+from bitfm_research.bench._libraries import Tunable, hnsw, inverted_lists
 from bitfm_research.bench._vectors import items_as_vectors, users_as_vectors
 from bitfm_research.bench.measure import Row
 
@@ -34,7 +34,7 @@ def approximate(
 ) -> Iterator[tuple[str, list[Row]]]:
     """Search items with features at equal recall, one query after another and all at once, one thread each.
 
-    A row has ``seconds to build`` besides what `contest` says.
+    A row has ``seconds to build`` besides what `compare_times` says.
     """
     say(f"generate {n_items:,} items with ten features each, and build each index on one thread")
     model, items = generated_features(n_queries, n_items)
@@ -67,7 +67,7 @@ def approximate(
     many[name] = lambda: exact.search(users, _TOP, n_jobs=1)
     title = f"{n_items:,} generated items with features, at equal recall"
     for what, rivals in (("one query after another", one), (f"{n_queries:,} queries at once", many)):
-        rows = contest(what, n_queries, rivals)
+        rows = compare_times(what, n_queries, rivals)
         yield title, [{**row, "seconds to build": took[row["method"]]} for row in rows]
 
 

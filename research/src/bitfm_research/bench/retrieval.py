@@ -18,9 +18,9 @@ from bitfm.validation import check_choice
 
 from bitfm_research.bench._approximate import approximate
 from bitfm_research.bench._bandwidth import bandwidth
-from bitfm_research.bench._contest import OURS, contest, recall
+from bitfm_research.bench._comparison import OURS, compare_times, recall
 from bitfm_research.bench._generated import BITS, generated_codes, generated_features
-from bitfm_research.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product, need_opponents
+from bitfm_research.bench._libraries import Search, binary_flat, flat, implicit_topk, matrix_product, need_libraries
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm_research.bench.datasets import load, need_data
 from bitfm_research.bench.measure import WITH_HISTORY, Row
@@ -53,7 +53,7 @@ def run(
         it takes. Some parts have more columns, and "rows" has others.
     """
     wanted = [check_choice("part", part, tuple(PARTS)) for part in parts or PARTS]
-    need_opponents()
+    need_libraries()
     for part in wanted:
         with single_blas_thread():
             for title, rows in PARTS[part](folder, say):
@@ -83,7 +83,7 @@ def _all_users(what: str, model: CodeModel, n_users: int) -> list[Row]:
     name, search = binary_flat(codes[n_users:])
     rivals[name] = partial(search, codes[:n_users], _TOP)
     rivals[f"{OURS}, 2 threads"] = lambda: index.search(users, _TOP, n_jobs=2)
-    return contest(what, n_users, rivals)
+    return compare_times(what, n_users, rivals)
 
 
 def _codes(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:
@@ -147,12 +147,12 @@ def _one_and_many(
     rivals: dict[str, Callable[[], Any]] = {ours: lambda: [index.search(u, _TOP, n_jobs=1) for u in one]}
     for name, search, vectors in opponents:
         rivals[name] = partial(search, vectors[:n_one], _TOP, 1)
-    yield title, contest("one query after another", n_one, rivals)
+    yield title, compare_times("one query after another", n_one, rivals)
     if many:
         rivals = {ours: lambda: index.search(users, _TOP, n_jobs=1)}
         rivals |= {name: partial(search, vectors, _TOP) for name, search, vectors in opponents}
         rivals[f"{ours}, 2 threads"] = lambda: index.search(users, _TOP, n_jobs=2)
-        yield title, contest(f"{_QUERIES:,} queries at once", _QUERIES, rivals)
+        yield title, compare_times(f"{_QUERIES:,} queries at once", _QUERIES, rivals)
 
 
 def _rows(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:

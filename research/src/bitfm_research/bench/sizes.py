@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from bitfm.retrieval import Index
 
-from bitfm_research.bench._contest import OURS, contest, recall
+from bitfm_research.bench._comparison import OURS, compare_times, recall
 from bitfm_research.bench._generated import generated_codes, generated_features
-from bitfm_research.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product
+from bitfm_research.bench._libraries import Search, binary_flat, flat, implicit_topk, matrix_product
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm_research.bench.measure import Row
 
@@ -23,7 +23,7 @@ _TOP = 10
 _SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _QUERIES, _FEWER, _FEW_FROM = 2000, 200, 10_000_000  # a batch, and from how many items on it is smaller
 _PAIRS_ONE_BY_ONE = 100_000_000
-_ROUNDS, _SECONDS = 25, 10.0  # of a contest: small catalogues need many rounds, large ones get two
+_ROUNDS, _SECONDS = 25, 10.0  # of a comparison: small catalogues need many rounds, large ones get two
 _LONGEST = 30.0  # seconds: who would need more for a round is left out
 _EXACT, _ROW_CODES = f"{OURS}, exact", f"{OURS}, row codes"
 # Who takes vectors, and the memory each needs beside them, in copies: for its own and for the scores of some queries.
@@ -123,7 +123,7 @@ def _compare(
                 rivals[method] = partial(search, vectors, _TOP)
             else:
                 rivals[method] = partial(search, vectors[:n], _TOP, 1)
-        for row in contest(what, n, rivals, rounds=_ROUNDS, seconds=_SECONDS):
+        for row in compare_times(what, n, rivals, rounds=_ROUNDS, seconds=_SECONDS):
             pace[what, row["method"]] = row["µs per query"] / 1e6 / n_items
             rows.append({"what": what, "items": n_items, "queries": n, **row})
     return _with_recall(rows, catalogue.ours, users)

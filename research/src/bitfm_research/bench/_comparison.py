@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from bitfm_research.bench.measure import Row
 
-__all__ = ["OURS", "contest", "recall"]
+__all__ = ["OURS", "compare_times", "recall"]
 
 OURS = "bitfm"
 
 
-def contest(
+def compare_times(
     what: str,
     n_queries: int,
     rivals: Mapping[str, Callable[[], Any]],
