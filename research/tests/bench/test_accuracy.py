@@ -1,4 +1,4 @@
-"""The accuracy benchmark: every model on every set, a row each, saved as it goes."""
+"""The accuracy benchmark: every model on every set, one row each, saved as it goes."""
 
 from __future__ import annotations
 

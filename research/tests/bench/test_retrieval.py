@@ -19,11 +19,11 @@ def test_a_comparison_takes_turns_and_the_best_of_each():
     calls = []
     waits = {"ours": iter([0.02, 0.001, 0.01]), "theirs": iter([0.05, 0.03, 0.04])}
 
-    def rival(name):
+    def method(name):
         calls.append(name)
         time.sleep(next(waits[name]))
 
-    rows = compare_times("naps", 10, {name: lambda name=name: rival(name) for name in waits}, rounds=3, turn=0)
+    rows = compare_times("naps", 10, {name: lambda name=name: method(name) for name in waits}, rounds=3, turn=0)
     assert calls == ["ours", "theirs"] * 3
     assert [row["method"] for row in rows] == ["ours", "theirs"]
     assert rows[0]["times"] == 1
@@ -53,7 +53,7 @@ def test_generated_models_score_as_they_search():
     np.testing.assert_allclose(model.predict_pairs(users, rows), scores.ravel(), rtol=1e-5)
 
 
-def test_missing_rivals_are_named(monkeypatch):
+def test_missing_libraries_are_named(monkeypatch):
     monkeypatch.setattr(_libraries.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(BitfmError, match=r"faiss and implicit.*bitfm-research\[bench\]"):
         list(retrieval.run(["context"]))
@@ -61,7 +61,7 @@ def test_missing_rivals_are_named(monkeypatch):
         list(retrieval.run(["all"]))
 
 
-def test_the_rivals_find_what_the_index_finds():
+def test_other_libraries_find_what_the_index_finds():
     pytest.importorskip("faiss")
     model = generated_codes(40, 500)
     of_users, of_items = ids_as_vectors(model, 40)

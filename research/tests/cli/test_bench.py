@@ -75,7 +75,7 @@ def test_bench_retrieval_saves_a_part_and_says_where_it_loses(tmp_path, monkeypa
 @pytest.mark.parametrize("command", ["train", "accuracy", "features", "ablation"])
 def test_a_benchmark_that_cannot_run_says_what_to_do(tmp_path, command):
     done = run("bench", command, cwd=tmp_path, BITFM_DATA=str(tmp_path / "nowhere"))
-    lacks_opponent = command == "train" and importlib.util.find_spec("myfm") is None
-    assert done.returncode == (1 if lacks_opponent else 3)
-    assert ("bitfm-research[bench]" if lacks_opponent else "BITFM_DATA") in done.stderr
+    lacks_library = command == "train" and importlib.util.find_spec("myfm") is None
+    assert done.returncode == (1 if lacks_library else 3)
+    assert ("bitfm-research[bench]" if lacks_library else "BITFM_DATA") in done.stderr
     assert "Traceback" not in done.stderr

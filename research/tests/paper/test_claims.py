@@ -19,7 +19,7 @@ def found(rows, title, dataset="yelp"):
     return claim.finding(dataset)
 
 
-def test_codes_are_compared_with_the_best_rival_at_each_length_and_k():
+def test_codes_are_compared_with_the_best_baseline_at_each_length_and_k():
     rows = [
         ndcg("DFM, paper", 0.66, bits=8, k=1), ndcg("DCF", 0.60, bits=8, k=1), ndcg("BCCF", 0.55, bits=8, k=1),
         ndcg("DFM, paper", 0.84, bits=64, k=10), ndcg("DCF", 0.70), ndcg("DCMF", 0.80),

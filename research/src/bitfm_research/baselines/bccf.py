@@ -89,15 +89,15 @@ class BCCF(IdCodes):
         n_iter, tol = check_integer("n_iter", self.n_iter, 1), check_real("tol", self.tol)
         start = rng.standard_normal((self.bits, ratings.n_users + ratings.n_items)) * (0.5 / np.sqrt(self.bits))
         P, Q = start[:, : ratings.n_users].copy(), start[:, ratings.n_users :].copy()
-        machine = Factorization(ratings, ratings.scaled(-0.5, 0.5), P, Q)
+        factorization = Factorization(ratings, ratings.scaled(-0.5, 0.5), P, Q)
 
         def rule(num: Floats, den: Floats, _: Floats) -> Floats:
             return balanced_column(num, den, balance, ridge)
 
         stopped = False
         for number in range(1, n_iter + 1):
-            machine.sweep(rule, rule)
-            loss = machine.loss()
+            factorization.sweep(rule, rule)
+            loss = factorization.loss()
             penalty = sum(balance * np.sum(V.sum(axis=1) ** 2) + ridge * np.sum(V * V) for V in (P, Q))
             check_finite("relaxed", number, loss + penalty)
             stopped = progress.report("relaxed", number, n_iter, loss, loss + float(penalty))

@@ -25,7 +25,7 @@ class DCF(IdCodes):
     min Σ (s − ⟨b_i, d_j⟩)² − 2α tr(BᵀX) − 2β tr(DᵀY) over codes b, d ∈ {±1}^k and balanced, decorrelated X and Y, with
     scaled ratings s. Bits are learned by discrete coordinate descent, from the signs of the relaxed problem
     (its initialisation). It is a `DiscreteFM` of ids with ``linear=False``,
-    but for a delegate a side.
+    but with one delegate per side.
 
     Its `fit_log_` has the stages ``"relaxed"`` and ``"codes"``.
 

@@ -87,11 +87,11 @@ class PPH(IdCodes):
         n_iter, tol = check_integer("n_iter", self.n_iter, 1), check_real("tol", self.tol)
         start = rng.standard_normal((rank, ratings.n_users + ratings.n_items)) / np.sqrt(rank)
         P, Q = start[:, : ratings.n_users].copy(), start[:, ratings.n_users :].copy()
-        machine = Factorization(ratings, ratings.scaled(-1, 1), P, Q)
+        factorization = Factorization(ratings, ratings.scaled(-1, 1), P, Q)
         of_users, of_items = LengthRule(P, length), LengthRule(Q, length)
         for number in range(1, n_iter + 1):
-            machine.sweep(of_users, of_items)
-            loss = machine.loss()
+            factorization.sweep(of_users, of_items)
+            loss = factorization.loss()
             objective = loss + of_users.penalty() + of_items.penalty()
             check_finite("relaxed", number, objective)
             if progress.report("relaxed", number, n_iter, loss, objective) or progress.settled(tol):

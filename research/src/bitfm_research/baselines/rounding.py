@@ -107,7 +107,7 @@ class RotatedRounding(_OfFactors):
     A rotation changes no inner product of factors, so they can be turned to where their signs are nearest:
     min ‖B − V Q‖² over codes B and orthogonal Q (Gong and Lazebnik, CVPR 2011, Eq. 2), users and items together.
 
-    Its `fit_log_` has the iterations of the machine, then the stage ``"rotation"``.
+    Its `fit_log_` has the iterations of the FM, then the stage ``"rotation"``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rivals in turns: what each of them takes at its best, and how it compares."""
+"""Methods timed in turns: what each of them takes at its best, and how it compares."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ OURS = "bitfm"
 def compare_times(
     what: str,
     n_queries: int,
-    rivals: Mapping[str, Callable[[], Any]],
+    methods: Mapping[str, Callable[[], Any]],
     *,
     rounds: int = 5,
     seconds: float = 20.0,
     turn: float = 0.05,
 ) -> list[Row]:
-    """Time all rivals in turns, round after round, and return a row for each.
+    """Time all methods in turns, round after round, and return a row for each.
 
-    The machine is noisy, so each is taken at its best, and what counts is ``times``: how many times as long as bitfm's
+    The computer is noisy, so each is taken at its best, and what counts is ``times``: how many times as long as bitfm's
     row, the first, it takes. A turn is one run, or several of a short one until `turn` seconds are over: the first
-    finds the caches full of what the rival before has left. Rounds end early when they have taken `seconds`.
+    finds the caches full of what the method before has left. Rounds end early when they have taken `seconds`.
     """
-    best = dict.fromkeys(rivals, float("inf"))
+    best = dict.fromkeys(methods, float("inf"))
     begin = time.perf_counter()
     for number in range(rounds):
-        for name, run in rivals.items():
+        for name, run in methods.items():
             came = time.perf_counter()
             while True:
                 start = time.perf_counter()

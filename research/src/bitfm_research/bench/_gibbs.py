@@ -39,7 +39,7 @@ def compare_gibbs(
         "bitfm": rmse(truth, fits["bitfm", 2](n_iter, n_samples).predict(split.blocks("test", WITH_HISTORY))),
     }
     version = {"myFM": f"myFM {importlib.metadata.version('myfm')}", "bitfm": "bitfm, float32"}
-    opponent = seconds["myFM", 1]
+    baseline = seconds["myFM", 1]
     return [
         {
             "dataset": split.name,
@@ -47,7 +47,7 @@ def compare_gibbs(
             "method": version[name],
             "threads": threads,
             "seconds": taken,
-            "ratio": opponent / taken,
+            "ratio": baseline / taken,
             "RMSE": errors[name],
         }
         for (name, threads), taken in seconds.items()

@@ -52,7 +52,7 @@ def gains() -> Ablation:
     """Give every feature a gain of its own, or every field one for all its features."""
     models = {"feature": DistilledFM(_BITS), "field": DistilledFM(_BITS, gains="field")}
     models |= {"feature, 8": DistilledFM(8), "field, 8": DistilledFM(8, gains="field")}
-    return Ablation("one gain a …, 64 and 8 bits", {name: Setting(model) for name, model in models.items()})
+    return Ablation("one gain per …, 64 and 8 bits", {name: Setting(model) for name, model in models.items()})
 
 
 def strength() -> Ablation:

@@ -1,4 +1,4 @@
-"""How accurate the models are: codes of every length beside their rivals, on data that anyone can get."""
+"""How accurate the models are: codes of every length beside baselines, on data that anyone can get."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bitfm_research.bench.datasets import READERS, Split, load, need_data
 from bitfm_research.bench.measure import WITH_HISTORY, Row, measure
 from bitfm_research.bench.tuning import Tuned, tune_als, tune_bias, tune_sgd
 
-__all__ = ["DISTILLED", "PAPER", "RIVALS", "run"]
+__all__ = ["BASELINES", "DISTILLED", "PAPER", "run"]
 
 PAPER, DISTILLED = "DFM, paper", "DFM, distilled"
 _TUNERS: dict[str, Callable[[Split, int], Tuned]] = {
@@ -22,7 +22,7 @@ _TUNERS: dict[str, Callable[[Split, int], Tuned]] = {
     "FM, ALS": tune_als,
     "FM, SGD": tune_sgd,
 }
-RIVALS = (*_TUNERS, "FM, Gibbs")
+BASELINES = (*_TUNERS, "FM, Gibbs")
 _BITS = {PAPER: (8, 16, 32, 64), DISTILLED: (8, 16, 32, 64, 128)}
 _SEEDS = {"ml-100k": 3}  # of the others, which are larger, 1
 

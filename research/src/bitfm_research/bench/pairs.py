@@ -71,12 +71,12 @@ def _tables(n: int) -> dict[str, tuple[str, npt.NDArray[np.uint8]]]:
 
 def _comparison(what: str, X: Blocks, tables: dict[str, tuple[str, npt.NDArray[np.uint8]]], gains: str) -> list[Row]:
     design: Any = X.design(np.float32)
-    names = {f"{OURS}, a gain a {gains}": gains, "float32 table": "float32", "int8 table": "int8"}
-    rivals = {}
+    names = {f"{OURS}, one gain per {gains}": gains, "float32 table": "float32", "int8 table": "int8"}
+    methods = {}
     for name, table in names.items():
         kind, records = tables[table]
-        rivals[name] = partial(score_pairs_by_records, design, 3.5, records, kind, _BITS, True, 1)
-    rows = compare_times(what, len(X), rivals, rounds=50, seconds=5)
+        methods[name] = partial(score_pairs_by_records, design, 3.5, records, kind, _BITS, True, 1)
+    rows = compare_times(what, len(X), methods, rounds=50, seconds=5)
     return [
         {
             "what": row["what"],

@@ -198,7 +198,7 @@ def _split(data: pl.DataFrame, seed: int, fraction: float = 0.8) -> tuple[pl.Dat
 def _with_baselines(
     recommender: Recommender, train: Any, judge: Callable[..., Evaluation], seconds: float, seed: int
 ) -> list[Row]:
-    """Return rows of bias only, a real-valued machine on the same examples, and the recommender."""
+    """Return rows of bias only, a real-valued FM on the same examples, and the recommender."""
     X, y = recommender.training_data(train)
     teacher = recommender.model_.teacher
     real = FM(teacher.rank if teacher is not None else 16).set_params(**_settings_of(teacher))

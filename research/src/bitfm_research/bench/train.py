@@ -128,12 +128,12 @@ def _reals(split: Split) -> list[Row]:
             trainer.sweep_weights(0.0, weights, ridge, True, threads)
             trainer.sweep_factors(factors, ridge, None, 0.0, threads)
             times[threads].append(time.perf_counter() - begin)
-    opponent = _myfm_iteration(split)
+    baseline = _myfm_iteration(split)
     what = f"1 sweep of weights and factors, rank {_BITS}"
     version = importlib.metadata.version("myfm")
-    rows = [_row(split.name, what, f"myFM {version}, an iteration", 1, opponent, opponent)]
+    rows = [_row(split.name, what, f"myFM {version}, one iteration", 1, baseline, baseline)]
     for threads, taken in times.items():
-        rows.append(_row(split.name, what, "bitfm, float32", threads, min(taken), opponent))
+        rows.append(_row(split.name, what, "bitfm, float32", threads, min(taken), baseline))
     return rows
 
 

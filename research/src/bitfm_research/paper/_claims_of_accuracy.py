@@ -11,7 +11,7 @@ from bitfm_research.paper.names import (
     BITS,
     FEATURES,
     HASHING,
-    PAPER_RIVALS,
+    PAPER_BASELINES,
     PUBLISHED_AMAZON,
     WITH_FEATURES,
     WITH_IDS,
@@ -42,12 +42,12 @@ def id_claims(means: Means) -> list[Claim]:
             "DFM is better than the other binarised methods BCCF, DCF and DCMF",
             HALF,
             _BEST_CODES,
-            lambda dataset: compare(means, dataset, "DFM, paper", PAPER_RIVALS),
+            lambda dataset: compare(means, dataset, "DFM, paper", PAPER_BASELINES),
         ),
         _above_all(
             "DFM (distilled) is better than every other binarised method",
             WITH_IDS,
-            lambda dataset, rivals: compare(means, dataset, "DFM, distilled", rivals, ks=[10]),
+            lambda dataset, baselines: compare(means, dataset, "DFM, distilled", baselines, ks=[10]),
         ),
         _average("DFM loses little against libFM on average", SMALL_LOSS, _LIBFM, libfm),
         _average("DFM loses little against libFM at 8 bits", SMALL_LOSS, _LIBFM_8, lambda dataset: libfm(dataset, [8])),
@@ -69,13 +69,13 @@ def id_claims(means: Means) -> list[Claim]:
 
 def feature_claims(means: Means) -> list[Claim]:
     """Return the same claims where items have features, on other data than the paper's."""
-    rivals = [name for rival in PAPER_RIVALS for name in (rival, rival + FEATURES)]
+    baselines = [name for baseline in PAPER_BASELINES for name in (baseline, baseline + FEATURES)]
     return [
         _average(
             "DFM is better than BCCF, DCF and DCMF, given features",
             HALF,
             _BEST_CODES,
-            lambda dataset: compare(means, dataset, "DFM, paper" + FEATURES, rivals),
+            lambda dataset: compare(means, dataset, "DFM, paper" + FEATURES, baselines),
             WITH_FEATURES,
         ),
         _above_all(
@@ -170,17 +170,17 @@ def _consistent(title: str, where: str, datasets: Sequence[str], compared: Calla
 
 
 def _above_all(title: str, datasets: Sequence[str], compared: Callable[[str, Sequence[str]], Comparison]) -> Claim:
-    """Return a target: above every rival at every length, with the smallest lead as its number."""
+    """Return a target: above every baseline at every length, with the smallest lead as its number."""
     findings = []
     for dataset in datasets:
-        it = compared(dataset, (*HASHING, *PAPER_RIVALS, "DFM, paper"))
+        it = compared(dataset, (*HASHING, *PAPER_BASELINES, "DFM, paper"))
         if it.cells:
             behind = it.not_below()
             lengths = ", ".join(str(bits) for bits in it.by_length())
             why = (
                 f"Not above {'; '.join(behind)}."
                 if behind
-                else f"Above {', '.join(spoken(rival) for rival in it.rivals)} at {lengths} bits."
+                else f"Above {', '.join(spoken(baseline) for baseline in it.baselines)} at {lengths} bits."
             )
             findings.append(Finding(dataset, None, it.lowest, not behind, why + it.not_run(), it.partial))
         else:

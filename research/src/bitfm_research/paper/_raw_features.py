@@ -16,7 +16,7 @@ from bitfm.models import FM, DiscreteFM
 __all__ = ["N_WORDS", "WORDS_AN_ITEM", "RawFeatures", "random_fm", "with_words"]
 
 N_WORDS, WORDS_AN_ITEM = 8000, 200
-_SPREAD = 0.1  # of an untrained machine's weights and factors
+_SPREAD = 0.1  # of an untrained FM's weights and factors
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RawFeatures:
 
     @classmethod
     def of(cls, n_users: int, n_items: int, *, words: bool, seed: int) -> Self:
-        """Return ids, and with `words` as many different words an item as the paper's times speak for."""
+        """Return ids, and with `words` as many different words per item as the paper's times speak for."""
         return cls(n_users, n_items, _words(n_items, np.random.default_rng(seed)) if words else None)
 
     @property
@@ -76,7 +76,7 @@ def with_words(model: DiscreteFM, features: RawFeatures, seed: int) -> DiscreteF
 
 
 def random_fm(features: RawFeatures, rank: int, seed: int) -> FM:
-    """Return a machine with random parameters, in double precision."""
+    """Return an FM with random parameters, in double precision."""
     rng = np.random.default_rng(seed)
     fm = FM(rank)
     fm.bias_, fm.fields_, fm.n_features_in_ = 3.5, features.pairs([0]).fields, features.n_features

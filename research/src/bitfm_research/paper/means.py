@@ -18,7 +18,7 @@ class Means:
     Parameters
     ----------
     measures : iterable of Measure
-        A value that is no finite number counts as not measured.
+        A value that is not a finite number counts as not measured.
 
     Examples
     --------

@@ -100,5 +100,5 @@ def _measure(path: Path, number: int, line: Sequence[str]) -> Measure:
         )
     except ValueError:
         raise DataFileError(
-            f"{path}, line {number}: {','.join(line)!r} is no result; remove the line, or the file to start anew"
+            f"{path}, line {number}: {','.join(line)!r} is not a result; remove the line, or the file to start anew"
         ) from None

@@ -98,10 +98,10 @@ class _Bench:
         return self.fit(model, fields), time.perf_counter() - begin
 
     def teacher(self, fields: tuple[str, ...]) -> tuple[FM, float]:
-        """Return the Bayesian machine and the seconds of its fit: fitted once, it teaches codes of every length."""
+        """Return the Bayesian FM and the seconds of its fit: fitted once, it teaches codes of every length."""
         if fields not in self._teachers:
-            machine = METHODS["FM, Gibbs"].make(self.split, 0, self.plan.seed)
-            self._teachers[fields] = self.timed_fit(machine, fields)
+            fm = METHODS["FM, Gibbs"].make(self.split, 0, self.plan.seed)
+            self._teachers[fields] = self.timed_fit(fm, fields)
         return self._teachers[fields]
 
     def measured(
@@ -199,8 +199,8 @@ def _fit(
 ) -> Callable[[_Bench], list[Measure]]:
     def work(bench: _Bench) -> list[Measure]:
         if label == "FM, Gibbs":
-            machine, seconds = bench.teacher(fields)
-            return bench.measured(variant, bits, machine, fields, seconds)
+            fm, seconds = bench.teacher(fields)
+            return bench.measured(variant, bits, fm, fields, seconds)
         model = method.make(bench.split, bits or 0, bench.plan.seed)
         if label == "DFM, distilled":
             model.set_params(teacher=bench.teacher(fields)[0])

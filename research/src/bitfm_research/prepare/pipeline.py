@@ -129,7 +129,7 @@ def step_title(step: str, min_ratings: int) -> str:
     """
     return {
         "raw": "as read",
-        "averaged": "one rating a user and item",
+        "averaged": "one rating per user and item",
         "users_filtered": f"without users of fewer than {min_ratings} ratings",
         "items_filtered": f"without items of fewer than {min_ratings} ratings",
         "repeated": "repeated until nothing changes",
