@@ -71,7 +71,7 @@ def run(
 
 
 def _scratch(folder: Path | None) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder that goes away; not in the usual place, which is often no disk but memory."""
+    """Return a folder that goes away; not in the usual place, which is often in memory, not on a disk."""
     return tempfile.TemporaryDirectory(prefix="bitfm-bench-", dir=folder or Path.cwd())
 
 
@@ -96,7 +96,7 @@ def _sizes(n_features: int, scratch: Path) -> list[Row]:
 
 
 def _openings(n_features: int, scratch: Path, say: Callable[[str], None]) -> tuple[int, list[Row]]:
-    """Return the size of bitfm's file and, for each state that a file is in, a row a method."""
+    """Return the size of bitfm's file and, for each state that a file is in, one row per method."""
     say(f"write {n_features:,} features as {', '.join(FORMATS)}")
     small, large = scratch / "small", scratch / "large"
     _write(_SMALL, small)

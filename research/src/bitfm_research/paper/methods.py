@@ -25,9 +25,8 @@ from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY
 from bitfm_research.bench.tuning import tune_libfm
 
-__all__ = ["BITS", "METHODS", "Method"]
+__all__ = ["METHODS", "Method"]
 
-BITS = (8, 16, 32, 64)
 Make = Callable[[Split, int, int], Any]  # of a split, bits and a seed
 
 

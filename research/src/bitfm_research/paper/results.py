@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from bitfm.atomic import atomic_write
 from bitfm.errors import DataFileError
+
+from bitfm_research.bench.results import write_csv
 
 __all__ = ["Measure", "Results"]
 
@@ -70,17 +70,8 @@ class Results:
     def add(self, measures: Iterable[Measure]) -> None:
         """Take more measures, and save all there are."""
         self.measures += measures
-        text = io.StringIO(newline="")
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(_COLUMNS)
-        table.writerows([_cell(value) for value in astuple(measure)] for measure in self.measures)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(self.path) as file:
-            file.write(text.getvalue().encode())
-
-
-def _cell(value: object) -> object:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else value
+        write_csv(self.path, [asdict(measure) for measure in self.measures], _COLUMNS)
 
 
 def _read(path: Path) -> Iterator[Measure]:

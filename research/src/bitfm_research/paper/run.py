@@ -16,7 +16,8 @@ from bitfm.validation import check_bits
 
 from bitfm_research.bench.datasets import Split
 from bitfm_research.paper.datasets import FEATURES, IDS_ONLY, NAMES, find_data, load_split, sampled
-from bitfm_research.paper.methods import BITS, METHODS, Method
+from bitfm_research.paper.methods import METHODS, Method
+from bitfm_research.paper.names import BITS
 from bitfm_research.paper.results import Measure, Results
 from bitfm_research.paper.testing_time import testing_times
 
