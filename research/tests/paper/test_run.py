@@ -138,12 +138,12 @@ def test_results_come_back_as_they_were(tmp_path):
 )
 def test_features_are_prepared_as_the_paper_does(name):
     from bitfm_research.bench.datasets import need_data
-    from bitfm_research.paper.datasets import FEATURES
+    from bitfm_research.paper.datasets import ITEM_FIELDS
 
     split = load_split(name, need_data(None), 0)
-    assert set(FEATURES[name]) <= set(split.item_fields)
+    assert set(ITEM_FIELDS[name]) <= set(split.item_fields)
     assert np.bincount(np.concatenate([split.train[1], split.test[1]])).min() >= 20
-    X = split.blocks("train", FEATURES[name])
+    X = split.blocks("train", ITEM_FIELDS[name])
     assert len(X) == len(split.train[2])
 
 

@@ -31,26 +31,13 @@ class _Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method and the best of its baselines wherever both were measured.
-
-    Attributes
-    ----------
-    subject : str
-    baselines : tuple of str
-        Those of which anything was measured.
-    cells : tuple
-        One per length and K.
-    missing : tuple of str
-        The baselines of which nothing was measured.
-    partial : bool
-        Whether a length, a K or a baseline is missing somewhere.
-    """
+    """A method and the best of its baselines wherever both were measured."""
 
     subject: str
-    baselines: tuple[str, ...]
-    cells: tuple[_Cell, ...]
-    missing: tuple[str, ...]
-    partial: bool
+    baselines: tuple[str, ...]  # those of which anything was measured
+    cells: tuple[_Cell, ...]  # one per length and K
+    missing: tuple[str, ...]  # the baselines of which nothing was measured
+    partial: bool  # whether a length, a K or a baseline is missing somewhere
 
     @property
     def average(self) -> float | None:

@@ -16,28 +16,14 @@ __all__ = ["Measure", "Results"]
 
 @dataclass(frozen=True)
 class Measure:
-    """One number.
-
-    Attributes
-    ----------
-    dataset : str
-    method : str
-        A method's name, and after a semicolon how it differs from the plain one: ``"DFM, paper; beta=0.1"``.
-    bits : int or None
-        Length of the codes, or number of factors; None where a method has none, or its own.
-    seed : int
-    metric : str
-    k : int or None
-        Of metrics of the first k.
-    value : float
-    """
+    """One number."""
 
     dataset: str
-    method: str
-    bits: int | None
+    method: str  # its name, and after a semicolon how it differs from the plain one: "DFM, paper; beta=0.1"
+    bits: int | None  # length of the codes, or number of factors; None where a method has none, or its own
     seed: int
     metric: str
-    k: int | None
+    k: int | None  # of metrics of the first k
     value: float
 
 

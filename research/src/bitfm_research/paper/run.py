@@ -15,9 +15,9 @@ from bitfm.models import FM, DiscreteFM
 from bitfm.validation import check_bits
 
 from bitfm_research.bench.datasets import Split
-from bitfm_research.paper.datasets import FEATURES, IDS_ONLY, NAMES, find_data, load_split, sampled
+from bitfm_research.paper.datasets import ITEM_FIELDS, NAMES, find_data, load_split, sampled
 from bitfm_research.paper.methods import METHODS, Method
-from bitfm_research.paper.names import BITS
+from bitfm_research.paper.names import BITS, FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure, Results
 from bitfm_research.paper.testing_time import testing_times
 
@@ -31,27 +31,14 @@ _QUICK_USERS, _QUICK_BITS = 600, (8, 64)
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run.
+    """What to run."""
 
-    Attributes
-    ----------
-    data : Path
-        The folder of the data sets, or of the paper's two.
-    datasets, methods : tuple of str
-        Empty: all that are there.
-    bits : tuple of int
-        Code lengths; empty: those of the paper.
-    seed : int
-    quick : bool
-        For a first look: some of the users, two code lengths, fewer settings.
-    """
-
-    data: Path
-    datasets: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    bits: tuple[int, ...] = ()
+    data: Path  # the folder of the data sets, or of the paper's two
+    datasets: tuple[str, ...] = ()  # by default all that are there
+    methods: tuple[str, ...] = ()  # by default all
+    bits: tuple[int, ...] = ()  # by default the paper's code lengths
     seed: int = 0
-    quick: bool = False
+    quick: bool = False  # a first look: some of the users, two code lengths, fewer settings
 
     def __post_init__(self) -> None:
         for kind, given, known in (("data set", self.datasets, NAMES), ("method", self.methods, METHODS)):
@@ -179,17 +166,17 @@ def _jobs(plan: Plan, name: str) -> Iterator[_Job]:
     for label, method in METHODS.items():
         if plan.chosen(label):
             yield from _fits(plan, name, label, method)
-    if name in IDS_ONLY:
+    if name in WITH_IDS:
         yield from _strengths(plan)
         yield from _times(plan)
 
 
 def _fits(plan: Plan, name: str, label: str, method: Method) -> Iterator[_Job]:
     variants = [(label, method.fields)]
-    if method.takes_features and name in FEATURES:
+    if method.takes_features and name in ITEM_FIELDS:
         # Histories and raters stand in for content where there is none.
         own = () if label == "DCMF" else method.fields
-        variants.append((f"{label}; features", (*own, *FEATURES[name])))
+        variants.append((label + FEATURES, (*own, *ITEM_FIELDS[name])))
     for variant, fields in variants:
         for bits in plan.lengths if method.by_bits else (None,):
             yield _Job(variant, bits, "NDCG", _fit(variant, label, method, bits, fields))
