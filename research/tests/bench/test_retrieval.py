@@ -11,8 +11,8 @@ from bitfm import BitfmError
 from bitfm_research.bench import _libraries, retrieval
 from bitfm_research.bench._bandwidth import bandwidth
 from bitfm_research.bench._comparison import OURS, compare_times, recall
-from bitfm_research.bench._generated import generated_codes, generated_features
 from bitfm_research.bench._vectors import ids_as_vectors
+from bitfm_research.bench.generated import generated_codes, generated_features
 
 
 def test_a_comparison_takes_turns_and_the_best_of_each():

@@ -26,7 +26,7 @@ def test_bench_scale_runs_on_a_small_system(tmp_path):
     rows = scale(n_users=300, n_items=50, n_attributes=200, n_interactions=2000, iterations=1, say=lambda _: None)
     facts = {row["what"]: row["measured"] for row in rows}
     assert facts["features"] == 550
-    assert facts["seconds a codes iteration"] > 0
+    assert facts["seconds per codes iteration"] > 0
 
 
 def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):

@@ -81,8 +81,8 @@ def test_one_command_makes_the_report_and_goes_on_where_it_stopped(data, tmp_pat
 
 def test_what_cannot_be_run_is_said_before_anything_is(data, tmp_path):
     for settings, message in (
-        ({"datasets": ("netflix",)}, "no data set is called 'netflix'"),
-        ({"methods": ("SVD",)}, "no method is called 'SVD'"),
+        ({"datasets": ("netflix",)}, "dataset must be one of .* got 'netflix'"),
+        ({"methods": ("SVD",)}, "method must be one of .* got 'SVD'"),
         ({"bits": (12,)}, "multiple of 8"),
     ):
         with pytest.raises(ValueError, match=message):

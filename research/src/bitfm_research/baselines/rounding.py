@@ -139,9 +139,7 @@ class RandomProjection(_OfFactors):
     bits, random_state, n_jobs, verbose
         As of `IdCodes`.
     fm : FM, optional
-        A fitted `FM` on the same features, of any rank, is taken as it is; one that is not fitted gives the settings,
-        and is fitted on the ids. By default ``FM(rank=16)`` by coordinate descent on the ids, without weights, so that
-        the factors hold all that is learned.
+        As for `SignRounding`, but of any rank; by default 16.
 
     Examples
     --------

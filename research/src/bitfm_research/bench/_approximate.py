@@ -15,9 +15,9 @@ import numpy.typing as npt
 from bitfm.retrieval import Index
 
 from bitfm_research.bench._comparison import OURS, compare_times, recall
-from bitfm_research.bench._generated import generated_features
 from bitfm_research.bench._libraries import Tunable, hnsw, inverted_lists
 from bitfm_research.bench._vectors import items_as_vectors, users_as_vectors
+from bitfm_research.bench.generated import generated_features
 from bitfm_research.bench.measure import Row
 
 __all__ = ["approximate", "lowest"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bitfm_research.bench._comparison import OURS, compare_times
-from bitfm_research.bench._generated import generated_codes
+from bitfm_research.bench.generated import generated_codes
 from bitfm_research.bench.measure import Row
 
 __all__ = ["bandwidth"]

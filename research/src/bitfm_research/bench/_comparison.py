@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm_research.bench.measure import Row
 
-__all__ = ["OURS", "compare_times", "recall"]
+__all__ = ["OURS", "best_seconds", "compare_times", "recall"]
 
 OURS = "bitfm"
+K = TypeVar("K")
 
 
 def compare_times(
@@ -31,6 +32,18 @@ def compare_times(
     row, the first, it takes. A turn is one run, or several of a short one until `turn` seconds are over: the first
     finds the caches full of what the method before has left. Rounds end early when they have taken `seconds`.
     """
+    best = best_seconds(methods, rounds, seconds, turn)
+    ours = next(iter(best.values()))
+    return [
+        {"what": what, "method": name, "µs per query": 1e6 * taken / n_queries, "times": taken / ours}
+        for name, taken in best.items()
+    ]
+
+
+def best_seconds(
+    methods: Mapping[K, Callable[[], Any]], rounds: int, seconds: float = float("inf"), turn: float = 0.0
+) -> dict[K, float]:
+    """Return the seconds of each method's best run, in turns as `compare_times` takes them."""
     best = dict.fromkeys(methods, float("inf"))
     begin = time.perf_counter()
     for number in range(rounds):
@@ -45,11 +58,7 @@ def compare_times(
                     break
         if number and time.perf_counter() - begin > seconds:
             break
-    ours = next(iter(best.values()))
-    return [
-        {"what": what, "method": name, "µs per query": 1e6 * taken / n_queries, "times": taken / ours}
-        for name, taken in best.items()
-    ]
+    return best
 
 
 def recall(best: npt.NDArray[np.int64], found: npt.NDArray[np.int64]) -> float:

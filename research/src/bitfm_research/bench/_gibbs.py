@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bitfm.evaluation import rmse
 from bitfm.models import FM
 
+from bitfm_research.bench._comparison import best_seconds
 from bitfm_research.bench._myfm import fit_myfm, relations
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY, Row, named
@@ -54,13 +55,7 @@ def _seconds_per_iteration(
     fits: dict[tuple[str, int], Callable[[int, int], Any]], rounds: int
 ) -> dict[tuple[str, int], float]:
     """Time short and long fits in turns, so that a busy moment does not fall on one of them alone; the best count."""
-    best: dict[tuple[Any, int], float] = {}
-    for _ in range(rounds):
-        for n in (_SHORT, _LONG):
-            for key, fit in fits.items():
-                begin = time.perf_counter()
-                fit(n, 1)
-                best[key, n] = min(best.get((key, n), float("inf")), time.perf_counter() - begin)
+    best = best_seconds({(key, n): partial(fit, n, 1) for n in (_SHORT, _LONG) for key, fit in fits.items()}, rounds)
     return {key: (best[key, _LONG] - best[key, _SHORT]) / (_LONG - _SHORT) for key in fits}
 
 

@@ -17,8 +17,8 @@ from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models.discrete import DiscreteFM
 
-from bitfm_research.bench._generated import BITS, untrained
 from bitfm_research.bench._peak import in_own_process, own_bytes, resident_bytes
+from bitfm_research.bench.generated import BITS, untrained
 
 __all__ = ["FORMATS", "SCORES", "Opening", "first_score", "generated", "measure_opening", "open_here"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bitfm import DistilledFM
 from bitfm.models import FM
-from bitfm.validation import check_integer
+from bitfm.validation import check_choice, check_integer
 
 from bitfm_research.bench.datasets import Split, load, need_data
 from bitfm_research.bench.measure import WITH_HISTORY, Row, measure
@@ -40,6 +40,9 @@ class Ablation:
     name: str
     settings: dict[str, Setting]
     quantity: str | None = None
+
+
+Make = Callable[[], Ablation]
 
 
 def bits() -> Ablation:
@@ -129,35 +132,20 @@ def _infinity(name: str) -> str:
     return "∞" if name == "inf" else name
 
 
-ABLATIONS: tuple[Callable[[], Ablation], ...] = (
-    bits,
-    gains,
-    strength,
-    teacher,
-    draws,
-    chains,
-    sweeps,
-    rank,
-    histories,
-    pairs,
-    validation,
-)
+ABLATIONS = (bits, gains, strength, teacher, draws, chains, sweeps, rank, histories, pairs, validation)
 
 
-def select(names: Sequence[str] | None) -> list[Callable[[], Ablation]]:
+def select(names: Sequence[str] | None) -> list[Make]:
     """Return the ablations of these names; all, if there are none."""
     known = {make.__name__: make for make in ABLATIONS}
-    for name in names or ():
-        if name not in known:
-            raise ValueError(f"no ablation is called {name!r}; there are {', '.join(known)}.")
-    return [known[name] for name in names or known]
+    return [known[check_choice("ablation", name, tuple(known))] for name in names or known]
 
 
 def run(
     dataset: str = "ml-100k",
     *,
     seeds: int = 3,
-    ablations: Sequence[Callable[[], Ablation]] = ABLATIONS,
+    ablations: Sequence[Make] = ABLATIONS,
     held_out: bool = False,
     folder: Path | None = None,
     say: Callable[[str], None] = print,
@@ -182,9 +170,7 @@ def run(
         yield split, measure_all(split, seed, ablations, say)
 
 
-def measure_all(
-    split: Split, seed: int, ablations: Sequence[Callable[[], Ablation]], say: Callable[[str], None]
-) -> list[Row]:
+def measure_all(split: Split, seed: int, ablations: Sequence[Make], say: Callable[[str], None]) -> list[Row]:
     """Measure all ablations on one split, with one seed."""
     rows: list[Row] = []
     measured: dict[str, Row] = {}

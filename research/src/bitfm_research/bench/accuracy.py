@@ -8,7 +8,7 @@ from typing import Any
 
 from bitfm import DistilledFM
 from bitfm.models import FM, DiscreteFM
-from bitfm.validation import check_bits, check_integer
+from bitfm.validation import check_bits, check_choice, check_integer
 
 from bitfm_research.bench.datasets import READERS, Split, load, need_data
 from bitfm_research.bench.measure import WITH_HISTORY, Row, measure
@@ -63,11 +63,7 @@ def run(
     if seeds is not None:
         check_integer("seeds", seeds, 1)
     folder = need_data(folder)
-    names = list(datasets or READERS)
-    for name in names:
-        if name not in READERS:
-            raise ValueError(f"no data set is called {name!r}; there are {', '.join(READERS)}")
-    for name in names:
+    for name in [check_choice("dataset", name, tuple(READERS)) for name in datasets or READERS]:
         rows: list[Row] = []
         for seed in range(seeds or _SEEDS.get(name, 1)):
             split = load(name, folder, seed)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from bitfm.core import score_pairs_by_records, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.retrieval import records_of
 
 from bitfm_research.bench._comparison import OURS, compare_times
+from bitfm_research.bench.generated import sparse_rows
 from bitfm_research.bench.measure import Row
 
 __all__ = ["FEATURES", "run"]
@@ -95,11 +95,8 @@ def _pairs(n: int, n_pairs: int, values: str) -> Blocks:
     each, half = _NON_ZEROS // 2, n // 2
 
     def side() -> Block:
-        x = rng.random(n_pairs * each, np.float32) if values == "real" else np.ones(n_pairs * each, np.float32)
+        x = rng.random((n_pairs, each), np.float32) if values == "real" else 1
         columns = np.arange(each) * (half // each) + rng.integers(half // each, size=(n_pairs, each))  # all different
-        table = sp.csr_matrix(
-            (x, columns.astype(np.int32).ravel(), np.arange(0, n_pairs * each + 1, each)), (n_pairs, half)
-        )
-        return Block(np.arange(n_pairs), {"features": table})
+        return Block(np.arange(n_pairs), {"features": sparse_rows(columns, x, half)})
 
     return Blocks(user=side(), item=side())

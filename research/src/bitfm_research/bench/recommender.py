@@ -17,6 +17,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import rank_metrics, split_per_user
 from bitfm.models import FM, BiasModel, DistilledFM
 from bitfm.recommender import Evaluation, InteractionMatrix, Recommender, solve_rows
+from bitfm.validation import check_choice
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
 from bitfm_research.bench.datasets import load, need_data
@@ -33,9 +34,7 @@ Tables = Iterator[tuple[str, list[Row]]]
 
 def run(parts: Sequence[str] | None = None, *, folder: Path | None = None, say: Callable[[str], None]) -> Tables:
     """Measure some parts, or all: a title and rows for each table."""
-    for name in parts or PARTS:
-        if name not in PARTS:
-            raise ValueError(f"no part is called {name!r}; there are {', '.join(PARTS)}")
+    for name in [check_choice("part", name, tuple(PARTS)) for name in parts or PARTS]:
         yield from PARTS[name](need_data(folder) if name != "categories" else Path(), say)
 
 

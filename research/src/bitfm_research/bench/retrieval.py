@@ -19,10 +19,10 @@ from bitfm.validation import check_choice
 from bitfm_research.bench._approximate import approximate
 from bitfm_research.bench._bandwidth import bandwidth
 from bitfm_research.bench._comparison import OURS, compare_times, recall
-from bitfm_research.bench._generated import BITS, generated_codes, generated_features
 from bitfm_research.bench._libraries import Search, binary_flat, flat, implicit_topk, matrix_product, need_libraries
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm_research.bench.datasets import load, need_data
+from bitfm_research.bench.generated import BITS, generated_codes, generated_features
 from bitfm_research.bench.measure import WITH_HISTORY, Row
 from bitfm_research.bench.sizes import sizes
 

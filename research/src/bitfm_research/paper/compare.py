@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bitfm_research.paper.claim import percent
 from bitfm_research.paper.means import Means
-from bitfm_research.paper.names import BITS, plain, spoken
+from bitfm_research.paper.names import BITS, KS, plain, spoken
 
 __all__ = ["Comparison", "compare"]
 
@@ -85,17 +85,9 @@ def compare(
     baselines: Sequence[str],
     *,
     bits: Iterable[int] = BITS,
-    ks: Iterable[int] = range(1, 11),
+    ks: Iterable[int] = KS,
 ) -> Comparison:
     """Compare a method with the best baseline at each length and K; a baseline without a length is the same at each.
-
-    Parameters
-    ----------
-    means : Means
-    dataset, subject : str
-    baselines : sequence of str
-    bits, ks : iterable of int
-        Lengths and K to look at.
 
     Examples
     --------

@@ -40,25 +40,7 @@ _IDS_ONLY: dict[str, Any] = {"marker": "", "linewidth": 0.9, "alpha": 0.55, "zor
 
 
 def write_figures(measures: Iterable[Measure], folder: Path) -> list[str]:
-    """Write every figure that has rows, each as PNG and SVG; none without matplotlib.
-
-    Parameters
-    ----------
-    measures : iterable of Measure
-    folder : Path
-
-    Returns
-    -------
-    list of str
-        The names of the figures written: ``"figure-1"``, ``"figure-1-features"``, ``"figure-2"``, ``"table-1"``.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from bitfm_research.paper.figures import write_figures
-    >>> write_figures([], Path("."))
-    []
-    """
+    """Write every figure that has rows, each as PNG and SVG, and return their names; none without matplotlib."""
     if not available():
         return []
     means = Means(measures)

@@ -6,6 +6,7 @@ __all__ = [
     "BITS",
     "FEATURES",
     "HASHING",
+    "KS",
     "LEVELS",
     "PAPER_BASELINES",
     "PAPER_TTC",
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 BITS = (8, 16, 32, 64)
+KS = tuple(range(1, 11))
 FEATURES = "; features"  # what a method's name ends with where it was given the features of the items
 
 WITH_IDS = ("yelp", "amazon")

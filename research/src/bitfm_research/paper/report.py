@@ -49,21 +49,10 @@ _DIFFERENT = (
 
 
 def write_report(results: Iterable[Measure], folder: Path, about: Mapping[str, str]) -> list[Path]:
-    """Write ``report.md`` and ``report.html``, and the figures they show.
+    """Write ``report.md`` and ``report.html``, and the figures they show, and return the paths of the two.
 
-    Parameters
-    ----------
-    results : iterable of Measure
-        Rows of a run, which may be cut short: what is missing is "not run".
-    folder : Path
-        Made if it is not there. Figures need matplotlib; without it the report says so.
-    about : mapping of str to str
-        How the rows came about: the command, the data, the split, the seed, versions, the computer.
-
-    Returns
-    -------
-    list of Path
-        The two files.
+    Where a run was cut short, what is missing is "not run"; without matplotlib the report says so. `about` is how the
+    rows came about: the command, the data, the split, the seed, versions, the computer.
 
     Examples
     --------

@@ -31,13 +31,7 @@ _COLUMNS = tuple(field.name for field in fields(Measure))
 
 
 class Results:
-    """All measures so far.
-
-    Parameters
-    ----------
-    path : Path
-        ``results.csv``, which may be there already; every `add` writes it anew, whole or not at all.
-    """
+    """All measures so far, in a file that may be there already; every `add` writes it anew, whole or not at all."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -12,18 +12,17 @@ import numpy as np
 from bitfm.data.blocks import Blocks
 from bitfm.evaluation import ndcg_per_user, rmse
 from bitfm.models import FM, DiscreteFM
-from bitfm.validation import check_bits
+from bitfm.validation import check_bits, check_choice
 
 from bitfm_research.bench.datasets import Split
 from bitfm_research.paper.datasets import ITEM_FIELDS, NAMES, find_data, load_split, sampled
 from bitfm_research.paper.methods import METHODS, Method
-from bitfm_research.paper.names import BITS, FEATURES, WITH_IDS
+from bitfm_research.paper.names import BITS, FEATURES, KS, WITH_IDS
 from bitfm_research.paper.results import Measure, Results
 from bitfm_research.paper.testing_time import testing_times
 
 __all__ = ["Plan", "run"]
 
-_KS = tuple(range(1, 11))
 _STRENGTHS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)  # of figure 2: β, and λ of libFM
 _QUICK_STRENGTHS = (0.0, 1e-2, 1.0, 100.0)
 _QUICK_USERS, _QUICK_BITS = 600, (8, 64)
@@ -41,10 +40,9 @@ class Plan:
     quick: bool = False  # a first look: some of the users, two code lengths, fewer settings
 
     def __post_init__(self) -> None:
-        for kind, given, known in (("data set", self.datasets, NAMES), ("method", self.methods, METHODS)):
+        for kind, given, known in (("dataset", self.datasets, NAMES), ("method", self.methods, METHODS)):
             for name in given:
-                if name not in known:
-                    raise ValueError(f"no {kind} is called {name!r}; there are {', '.join(known)}")
+                check_choice(kind, name, tuple(known))
         for bits in self.bits:
             check_bits(bits)
 
@@ -98,14 +96,14 @@ class _Bench:
         """Score the test part by a fitted model."""
         users, _, truth = self.split.test
         scores = model.predict(self.blocks("test", fields))
-        each = ndcg_per_user(users, truth, scores, _KS)
+        each = ndcg_per_user(users, truth, scores, KS)
         low, high = ndcg_per_user(users, truth, scores, 10).interval(seed=self.plan.seed)
 
         def measure(metric: str, k: int | None, value: float) -> Measure:
             return Measure(self.split.name, label, bits, self.plan.seed, metric, k, float(value))
 
         return [
-            *(measure("NDCG", k, value) for k, value in zip(_KS, np.atleast_1d(each.mean()), strict=True)),
+            *(measure("NDCG", k, value) for k, value in zip(KS, np.atleast_1d(each.mean()), strict=True)),
             measure("NDCG low", 10, float(low)),
             measure("NDCG high", 10, float(high)),
             measure("RMSE", None, rmse(truth, scores)),
@@ -128,15 +126,7 @@ class _Job:
 
 
 def run(plan: Plan, results: Results, say: Callable[[str], None]) -> None:
-    """Run all jobs of a plan that the results lack.
-
-    Parameters
-    ----------
-    plan : Plan
-    results : Results
-        Grows by the job, and is saved each time.
-    say : called with a line about each job
-    """
+    """Run all jobs of a plan that the results lack; each is saved when it is done, and `say` told of it."""
     root, found = find_data(plan.data)
     for name in plan.datasets:
         if name not in found:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm.core import single_blas_thread
 from bitfm.models import DiscreteFM
 
-from bitfm_research.paper._raw_features import WORDS_AN_ITEM, RawFeatures, random_fm, with_words
+from bitfm_research.paper._raw_features import WORDS_PER_ITEM, RawFeatures, random_fm, with_words
 from bitfm_research.paper._ways_to_score import Way, by_codes, by_float32, by_libfm_loop, by_product, by_search
 from bitfm_research.paper.results import Measure
 
@@ -124,8 +124,8 @@ def testing_times(
 def _ways(features: RawFeatures, model: DiscreteFM, seed: int, effort: _Effort) -> dict[str, Way]:
     rng, n_items = np.random.default_rng(seed), features.n_items
     fm = random_fm(features, model.bits, seed)
-    a_pair = 2 if features.words is None else 2 + WORDS_AN_ITEM
-    n_pairs = max(effort.pairs, effort.non_zeros // a_pair)
+    per_pair = 2 if features.words is None else 2 + WORDS_PER_ITEM
+    n_pairs = max(effort.pairs, effort.non_zeros // per_pair)
     pairs = features.pairs(_some_users(rng, features.n_users, -(-n_pairs // n_items)))
     users = _some_users(rng, features.n_users, effort.most_pairs // n_items)
     return {
