@@ -56,7 +56,7 @@ class IdCodes(CodeModel, ABC):
 
     bits: int = 64
     _: KW_ONLY
-    random_state: object = 0  # a builtin type, which subclasses in other modules can look up
+    random_state: Any = 0
     n_jobs: int | None = -1
     verbose: int = 0
 
