@@ -30,10 +30,11 @@ _PRECISION = 22  # bits of a score that are exact; float32 has 24
 class IdCodes(CodeModel, ABC):
     """A code for each user and each item, by their ids: ŷ = bias + slope · ⟨b_user, b_item⟩.
 
-    X are `Blocks` of users and items, each with one field of ids; or a matrix, with `fields`. A subclass implements
-    `_learn`. What it returns is stored as a model of codes for all features of X: the ids have gains whose product is
-    the slope; other features, which such methods do not look at, have the gain 0; and no feature has a weight. So
-    prediction, search, pairs and files work as for `DiscreteFM`, and a file opens as the same class.
+    X are `Blocks` of users and items, each with one field of ids; or a matrix, with `fields`. A subclass is a
+    dataclass of its own settings and implements `_learn`. The codes it returns are stored as a model of codes for all
+    features of X: the ids have gains whose product is the slope; other features, which such methods do not look at,
+    have the gain 0; and no feature has a weight. So prediction, search, pairs and files work as for `DiscreteFM`, and a
+    file opens as the same class.
 
     Parameters
     ----------
