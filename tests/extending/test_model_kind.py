@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import bitfm
-from bitfm import Block, Blocks, ModelFileError, persist
+from bitfm import Block, Blocks, DiscreteFM, ModelFileError, persist
 from bitfm.models import BiasModel, register_kind
 from bitfm.testing import CodeModelContract
 from extending.rounded_fm import RoundedFM
@@ -50,6 +51,19 @@ def test_a_class_that_is_not_registered_is_not_saved(data, tmp_path):
     with pytest.raises(TypeError, match=r"OtherFM.*register_kind"):
         OtherFM(bits=8).fit(*data).save(tmp_path / "other.bitfm")
     assert not (tmp_path / "other.bitfm").exists()
+
+
+def test_a_dataclass_over_one_of_bitfms_models_is_saved(data, tmp_path):
+    """Its base's settings are of types that this module does not import, such as Any."""
+
+    @register_kind
+    @dataclass(eq=False, repr=False, kw_only=True)
+    class ScaledFM(DiscreteFM):
+        scale: float = 1.0
+
+    model = ScaledFM(8, scale=2.0).fit(*data)
+    model.save(tmp_path / "scaled.bitfm")
+    assert bitfm.load(tmp_path / "scaled.bitfm").get_params() == model.get_params()
 
 
 def test_bitfms_own_names_cannot_be_taken():

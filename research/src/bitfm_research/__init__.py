@@ -1,1 +1,1 @@
-"""The laboratory of bitfm: benchmarks, the paper's experiments and baselines, and the preparation of raw data."""
+"""Research with bitfm: benchmarks, the paper's experiments and baselines, and the preparation of raw data."""

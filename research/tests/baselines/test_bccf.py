@@ -36,9 +36,9 @@ def test_a_sweep_of_one_factor_equals_brute_force(rated):
     rng = np.random.default_rng(0)
     P, Q = rng.normal(size=(3, 50)), rng.normal(size=(3, 40))
     first = P[0].copy(), Q[0].copy()
-    machine = Factorization(ratings, targets, P, Q)
+    factorization = Factorization(ratings, targets, P, Q)
     np.testing.assert_allclose(
-        machine.loss(), np.sum((targets - np.sum(P.T[ratings.users] * Q.T[ratings.items], 1)) ** 2)
+        factorization.loss(), np.sum((targets - np.sum(P.T[ratings.users] * Q.T[ratings.items], 1)) ** 2)
     )
     sums = []
 
@@ -46,7 +46,7 @@ def test_a_sweep_of_one_factor_equals_brute_force(rated):
         sums.append((num.copy(), den.copy(), old.copy()))
         return old
 
-    machine.sweep(rule, rule)
+    factorization.sweep(rule, rule)
     left = targets - sum(P[t][ratings.users] * Q[t][ratings.items] for t in (1, 2))
     for (num, den, old), (rows, other, own) in zip(
         sums[:2],

@@ -102,7 +102,7 @@ ODD = {
 def test_odd_ratings_give_numbers(method, case):
     users, items, y = ODD[case]
     X = Blocks(user=Block(users, {"id": sp.identity(5)}), item=Block(items, {"id": sp.identity(4)}))
-    if case == "huge" and hasattr(method, "fm"):  # a machine of single precision
+    if case == "huge" and hasattr(method, "fm"):  # an FM of single precision
         with pytest.raises(ValueError, match="diverged"):
             method.fit(X, y)
         return
@@ -223,7 +223,7 @@ def test_a_fit_is_all_or_nothing(method, rated):
     np.testing.assert_array_equal(method.predict(X), before["scores"])
 
 
-def test_verbose_prints_a_line_an_iteration(method, rated, capsys):
+def test_verbose_prints_a_line_per_iteration(method, rated, capsys):
     method.set_params(verbose=1).fit(*rated)
     assert len(capsys.readouterr().err.splitlines()) == method.n_iter_
 

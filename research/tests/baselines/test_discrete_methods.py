@@ -1,4 +1,4 @@
-"""DCF is the paper's machine on bare ids, DCMF is DCF with features, and neither raises its objective."""
+"""DCF is the paper's model on bare ids, DCMF is DCF with features, and neither raises its objective."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ IDS = Blocks(
 @pytest.mark.parametrize("bits", [8, 64])
 @pytest.mark.parametrize("beta", [0.0, 3.0, 100.0])
 @pytest.mark.parametrize("init", ["relaxed", "random"])
-def test_dcf_is_the_papers_machine_without_linear_terms(bits, beta, init):
-    machine = DiscreteFM(bits, linear=False, beta=beta, init=init).fit(IDS, Y)
+def test_dcf_is_the_papers_model_without_linear_terms(bits, beta, init):
+    model = DiscreteFM(bits, linear=False, beta=beta, init=init).fit(IDS, Y)
     together = DCF(bits, beta=beta, balance="all", init=init).fit(IDS, Y)
-    np.testing.assert_array_equal(together.codes_, machine.codes_)
-    np.testing.assert_allclose(together.predict(IDS), machine.predict(IDS), rtol=1e-5)
-    assert machine.bias_ == 3.0
-    assert not machine.weights_.any()
+    np.testing.assert_array_equal(together.codes_, model.codes_)
+    np.testing.assert_allclose(together.predict(IDS), model.predict(IDS), rtol=1e-5)
+    assert model.bias_ == 3.0
+    assert not model.weights_.any()
     if beta == 0:
-        np.testing.assert_array_equal(DCF(bits, alpha=0, beta=0, init=init).fit(IDS, Y).codes_, machine.codes_)
+        np.testing.assert_array_equal(DCF(bits, alpha=0, beta=0, init=init).fit(IDS, Y).codes_, model.codes_)
 
 
 def test_without_features_dcmf_is_dcf():

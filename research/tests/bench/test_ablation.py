@@ -65,7 +65,7 @@ def test_the_default_chains_are_among_those_compared(make):
 def test_ablations_can_be_selected():
     assert ablation.select(None) == list(ABLATIONS)
     assert ablation.select(["rank", "bits"]) == [ablation.rank, ablation.bits]
-    with pytest.raises(ValueError, match=r"'colour'; there are bits, gains"):
+    with pytest.raises(ValueError, match=r"one of 'bits', 'gains', .* got 'colour'"):
         ablation.select(["colour"])
 
 

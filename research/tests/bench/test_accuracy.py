@@ -1,4 +1,4 @@
-"""The accuracy benchmark: every model on every set, a row each, saved as it goes."""
+"""The accuracy benchmark: every model on every set, one row each, saved as it goes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_model_is_fitted_to_every_set(tmp_path, small_sets):
     said = []
     done = [(split.name, rows) for split, rows in run(bits=[8], folder=tmp_path, say=said.append)]
     assert [name for name, _ in done] == ["one", "given"]
-    methods = ["bias only", "FM, ALS", "FM, SGD", "FM, Gibbs", "DFM, paper", "DFM, anchored"]
+    methods = ["bias only", "FM, ALS", "FM, SGD", "FM, Gibbs", "DFM, paper", "DFM, distilled"]
     for name, rows in done:
         assert [row["method"] for row in rows] == methods
         assert all(list(row) == COLUMNS and row["dataset"] == name and row["seed"] == 0 for row in rows)
@@ -98,7 +98,7 @@ def test_a_wrong_option_is_refused_before_anything_runs(tmp_path, options, messa
 
 def rows_of(dataset, seeds=(0,)):
     head = [("bias only", None), ("FM, ALS", None), ("FM, SGD", None), ("FM, Gibbs", None)]
-    codes = [("DFM, paper", 8), ("DFM, paper", 64), ("DFM, anchored", 8), ("DFM, anchored", 128)]
+    codes = [("DFM, paper", 8), ("DFM, paper", 64), ("DFM, distilled", 8), ("DFM, distilled", 128)]
     return [
         {"dataset": dataset, "method": method, "bits": bits, "NDCG@10": 0.7 + i / 100 + seed / 1000, "fields": "ids",
          "seed": seed}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm_research.bench._approximate import _tuned, approximate, lowest
-from bitfm_research.bench._opponents import inverted_lists
+from bitfm_research.bench._libraries import inverted_lists
 
 
 @given(st.integers(1, 500), st.integers(1, 500))
@@ -21,7 +21,7 @@ def test_a_setting_is_the_lowest_that_is_enough(needed, highest):
     assert len(tried) <= 2 * 10
 
 
-def test_approximate_rivals_find_as_much_as_row_codes():
+def test_approximate_libraries_find_as_much_as_row_codes():
     pytest.importorskip("faiss")
     said = []
     tables = list(approximate(said.append, n_items=2000, n_queries=30))
@@ -44,13 +44,13 @@ def test_approximate_rivals_find_as_much_as_row_codes():
     assert sum("built in" in line for line in said) == 3
 
 
-def test_a_rival_that_cannot_find_as_much_says_so():
+def test_a_library_that_cannot_find_as_much_says_so():
     pytest.importorskip("faiss")
     rng = np.random.default_rng(0)
     items, users = rng.normal(size=(900, 9)).astype(np.float32), rng.normal(size=(20, 9)).astype(np.float32)
     best = np.argsort(-(users @ items.T), axis=1)[:, :10]
-    rival = inverted_lists(items, users)
-    assert _tuned(rival, best, 1.5).endswith("IVF120, nprobe 120, its most (recall@10 1.0000)")
-    few = _tuned(rival, best, 0.5)
+    library = inverted_lists(items, users)
+    assert _tuned(library, best, 1.5).endswith("IVF120, nprobe 120, its most (recall@10 1.0000)")
+    few = _tuned(library, best, 0.5)
     assert "its most" not in few
     assert int(re.search(r"nprobe (\d+)", few)[1]) < 120

@@ -100,7 +100,7 @@ def test_an_unknown_field_is_refused_with_those_that_there_are():
 
 
 def test_an_unknown_data_set_is_refused_with_those_that_there_are(tmp_path):
-    with pytest.raises(ValueError, match="'netflix'; there are ml-100k, ml-1m, douban, yelp, amazon"):
+    with pytest.raises(ValueError, match="one of 'ml-100k', 'ml-1m', 'douban', 'yelp', 'amazon', got 'netflix'"):
         load("netflix", tmp_path)
 
 

@@ -19,7 +19,7 @@ def by_fields(rows, method):
 
 def test_warm_each_field_is_compared_with_leaving_it_out():
     rows = compare_warm(small_split(), 8, 0, silent)
-    for method in ("FM, Gibbs", "DFM, anchored"):
+    for method in ("FM, Gibbs", "DFM, distilled"):
         mine = by_fields(rows, method)
         base = "ids, history, raters"
         assert list(mine) == ["ids", base, f"{base}, age", f"{base}, genres", f"{base}, age, genres"]
@@ -27,7 +27,7 @@ def test_warm_each_field_is_compared_with_leaving_it_out():
         assert mine[base]["difference"] == mine[base]["NDCG@10"] - mine["ids"]["NDCG@10"]
         for fields in list(mine)[2:]:
             assert mine[fields]["difference"] == mine[fields]["NDCG@10"] - mine[base]["NDCG@10"]
-    assert all(row["bits"] == (8 if row["method"] == "DFM, anchored" else None) for row in rows)
+    assert all(row["bits"] == (8 if row["method"] == "DFM, distilled" else None) for row in rows)
 
 
 def test_cold_items_are_in_random_order_until_features_tell_them_apart():
@@ -37,7 +37,7 @@ def test_cold_items_are_in_random_order_until_features_tell_them_apart():
     by_chance = rows[0]
     assert (by_chance["method"], by_chance["seconds"]) == ("random order", None)
     known = "ids, history"
-    for method in ("bias only", "FM, Gibbs", "DFM, anchored"):
+    for method in ("bias only", "FM, Gibbs", "DFM, distilled"):
         mine = by_fields(rows, method)
         assert list(mine) == [known, f"{known}, genres", f"{known}, genres, age", f"{known}, genres, age, raters"]
         assert mine[known]["NDCG@10"] == pytest.approx(by_chance["NDCG@10"])  # ids of cold items say nothing

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 from bitfm import BitfmError
 
-from bitfm_research.bench import _opponents, retrieval
+from bitfm_research.bench import _libraries, retrieval
 from bitfm_research.bench._bandwidth import bandwidth
-from bitfm_research.bench._contest import OURS, contest, recall
-from bitfm_research.bench._generated import generated_codes, generated_features
+from bitfm_research.bench._comparison import OURS, compare_times, recall
 from bitfm_research.bench._vectors import ids_as_vectors
+from bitfm_research.bench.generated import generated_codes, generated_features
 
 
-def test_a_contest_takes_turns_and_the_best_of_each():
+def test_a_comparison_takes_turns_and_the_best_of_each():
     calls = []
     waits = {"ours": iter([0.02, 0.001, 0.01]), "theirs": iter([0.05, 0.03, 0.04])}
 
-    def rival(name):
+    def method(name):
         calls.append(name)
         time.sleep(next(waits[name]))
 
-    rows = contest("naps", 10, {name: lambda name=name: rival(name) for name in waits}, rounds=3, turn=0)
+    rows = compare_times("naps", 10, {name: lambda name=name: method(name) for name in waits}, rounds=3, turn=0)
     assert calls == ["ours", "theirs"] * 3
     assert [row["method"] for row in rows] == ["ours", "theirs"]
     assert rows[0]["times"] == 1
@@ -33,7 +33,7 @@ def test_a_contest_takes_turns_and_the_best_of_each():
 
 def test_a_turn_is_as_many_runs_as_it_has_time_for():
     calls = []
-    contest(
+    compare_times(
         "naps",
         1,
         {"short": lambda: time.sleep(0.01), "long": lambda: calls.append(time.sleep(0.03))},
@@ -53,22 +53,22 @@ def test_generated_models_score_as_they_search():
     np.testing.assert_allclose(model.predict_pairs(users, rows), scores.ravel(), rtol=1e-5)
 
 
-def test_missing_rivals_are_named(monkeypatch):
-    monkeypatch.setattr(_opponents.importlib.util, "find_spec", lambda name: None)
+def test_missing_libraries_are_named(monkeypatch):
+    monkeypatch.setattr(_libraries.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(BitfmError, match=r"faiss and implicit.*bitfm-research\[bench\]"):
         list(retrieval.run(["context"]))
     with pytest.raises(ValueError, match="part must be one of"):
         list(retrieval.run(["all"]))
 
 
-def test_the_rivals_find_what_the_index_finds():
+def test_other_libraries_find_what_the_index_finds():
     pytest.importorskip("faiss")
     model = generated_codes(40, 500)
     of_users, of_items = ids_as_vectors(model, 40)
     positions, _ = model.index().search(np.arange(40))
     best = np.argsort(-(of_users.astype(float) @ of_items.T.astype(float)), axis=1)[:, :10]
     assert recall(best, positions) > 0.999
-    name, search = _opponents.flat(of_items)
+    name, search = _libraries.flat(of_items)
     assert name.startswith("FAISS")
     assert OURS == "bitfm"
     search(of_users, 10, at_once=7)
@@ -76,10 +76,10 @@ def test_the_rivals_find_what_the_index_finds():
 
 def test_scores_of_a_product_need_not_fit_at_once(monkeypatch):
     products = []
-    monkeypatch.setattr(_opponents, "_ROOM", 3 * 50 + 1)
-    monkeypatch.setattr(_opponents.np, "matmul", lambda a, b, out: products.append((len(a), out.shape)))
+    monkeypatch.setattr(_libraries, "_ROOM", 3 * 50 + 1)
+    monkeypatch.setattr(_libraries.np, "matmul", lambda a, b, out: products.append((len(a), out.shape)))
     items = np.ones((50, 4), np.float32)
-    _, search = _opponents.matrix_product(items)
+    _, search = _libraries.matrix_product(items)
     search(items[:11], 10, at_once=8)
     assert products == [(3, (3, 50)), (3, (3, 50)), (2, (2, 50)), (3, (3, 50))]
 

@@ -14,7 +14,7 @@ PANELS = ["codes, one query", "codes, batch", "features, one query", "features, 
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Time everything once, beside rivals of other libraries if these are here."""
+    """Time everything once, beside other libraries if these are here."""
     pytest.importorskip("faiss")
     pytest.importorskip("implicit")
     monkeypatch.setattr(module, "_ROUNDS", 1)
@@ -35,16 +35,16 @@ def made_up():
     ]  # fmt: skip
 
 
-def test_every_size_has_all_rivals_both_ways(quick):
+def test_every_size_has_all_libraries_both_ways(quick):
     said = []
     tables = list(sizes(said.append, codes=(70, 300), features=(200,), n_queries=30))
     assert [title.split()[0] for title, _ in tables] == ["70", "300", "200"]
     assert len(said) == 3
-    rivals = ["IndexFlatIP", "implicit", "sgemm"]
+    libraries = ["IndexFlatIP", "implicit", "sgemm"]
     for (_, rows), n_items in zip(tables, (70, 300, 200), strict=True):
         featured = n_items == 200
         ours = ["exact", "row codes"] if featured else ["exact"]
-        assert kinds(rows) == 2 * [*ours, *rivals, *([] if featured else ["IndexBinaryFlat"])]
+        assert kinds(rows) == 2 * [*ours, *libraries, *([] if featured else ["IndexBinaryFlat"])]
         assert list(dict.fromkeys(row["what"] for row in rows)) == (PANELS[2:] if featured else PANELS[:2])
         assert all(list(row)[:6] == COLUMNS and row["items"] == n_items and row["queries"] == 30 for row in rows)
         assert all(row["times"] == 1 for row in rows if row["method"] == "bitfm, exact")

@@ -14,7 +14,7 @@ from ratings import small_ratings, small_split
 
 
 def test_gibbs_sampling_stands_beside_myfm():
-    pytest.importorskip("myfm", reason="the opponent is not installed")
+    pytest.importorskip("myfm", reason="myFM is not installed")
     rows = compare_gibbs(small_split(), rank=2, n_iter=30, n_samples=20, rounds=1)
     assert [(row["method"].split()[0].strip(","), row["threads"]) for row in rows] == [
         ("myFM", 1), ("bitfm", 1), ("bitfm", 2),

@@ -26,7 +26,7 @@ def test_bench_scale_runs_on_a_small_system(tmp_path):
     rows = scale(n_users=300, n_items=50, n_attributes=200, n_interactions=2000, iterations=1, say=lambda _: None)
     facts = {row["what"]: row["measured"] for row in rows}
     assert facts["features"] == 550
-    assert facts["seconds a codes iteration"] > 0
+    assert facts["seconds per codes iteration"] > 0
 
 
 def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
@@ -39,7 +39,7 @@ def test_bench_accuracy_shows_a_table_a_set_and_saves_it(tmp_path, monkeypatch):
     for expected in (
         "one: half of each user",
         "two: half of each user",
-        "DFM, anchored",
+        "DFM, distilled",
         "NDCG@10",
         "bytes per feature",
     ):
@@ -59,7 +59,7 @@ def test_bench_retrieval_saves_a_part_and_says_where_it_loses(tmp_path, monkeypa
         "rows": lambda folder, say: [("found", [row])],
     }
     monkeypatch.setattr("bitfm_research.bench.retrieval.PARTS", parts)
-    monkeypatch.setattr("bitfm_research.bench.retrieval.need_opponents", lambda: None)
+    monkeypatch.setattr("bitfm_research.bench.retrieval.need_libraries", lambda: None)
     done = CliRunner().invoke(app, ["bench", "retrieval", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert ("Where bitfm loses" in done.stdout) == (times < 1)
@@ -75,7 +75,7 @@ def test_bench_retrieval_saves_a_part_and_says_where_it_loses(tmp_path, monkeypa
 @pytest.mark.parametrize("command", ["train", "accuracy", "features", "ablation"])
 def test_a_benchmark_that_cannot_run_says_what_to_do(tmp_path, command):
     done = run("bench", command, cwd=tmp_path, BITFM_DATA=str(tmp_path / "nowhere"))
-    lacks_opponent = command == "train" and importlib.util.find_spec("myfm") is None
-    assert done.returncode == (1 if lacks_opponent else 3)
-    assert ("bitfm-research[bench]" if lacks_opponent else "BITFM_DATA") in done.stderr
+    lacks_library = command == "train" and importlib.util.find_spec("myfm") is None
+    assert done.returncode == (1 if lacks_library else 3)
+    assert ("bitfm-research[bench]" if lacks_library else "BITFM_DATA") in done.stderr
     assert "Traceback" not in done.stderr

@@ -19,7 +19,7 @@ def found(rows, title, dataset="yelp"):
     return claim.finding(dataset)
 
 
-def test_codes_are_compared_with_the_best_rival_at_each_length_and_k():
+def test_codes_are_compared_with_the_best_baseline_at_each_length_and_k():
     rows = [
         ndcg("DFM, paper", 0.66, bits=8, k=1), ndcg("DCF", 0.60, bits=8, k=1), ndcg("BCCF", 0.55, bits=8, k=1),
         ndcg("DFM, paper", 0.84, bits=64, k=10), ndcg("DCF", 0.70), ndcg("DCMF", 0.80),
@@ -64,10 +64,10 @@ def test_seeds_are_averaged_and_values_that_are_no_numbers_left_out():
     assert it.holds is False
 
 
-def test_anchored_codes_must_be_above_all_and_the_exceptions_are_named():
-    rows = [ndcg("DFM, anchored", 0.8, bits=bits) for bits in BITS]
+def test_distilled_codes_must_be_above_all_and_the_exceptions_are_named():
+    rows = [ndcg("DFM, distilled", 0.8, bits=bits) for bits in BITS]
     rows += [ndcg("PPH", 0.79, bits=bits) for bits in BITS] + [ndcg("DFM, paper", 0.82, bits=16)]
-    it = found(rows, "DFM (anchored) is better than every other binarised method")
+    it = found(rows, "DFM (distilled) is better than every other binarised method")
     assert it.holds is False
     assert it.measured == pytest.approx(100 * (0.8 / 0.82 - 1))
     assert it.why.startswith("Not above DFM (paper) 0.8200 against 0.8000 at 16 bits.")

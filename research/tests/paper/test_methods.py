@@ -10,7 +10,8 @@ from bitfm.evaluation import ndcg, split_per_user
 from sklearn.base import clone
 
 from bitfm_research.bench.datasets import Split
-from bitfm_research.paper.methods import BITS, METHODS
+from bitfm_research.paper.methods import METHODS
+from bitfm_research.paper.names import BITS
 
 SHOP = make_bookshop(120, 60, 2400)
 TRAIN = split_per_user(SHOP.reader_rows, 0.5, 0)

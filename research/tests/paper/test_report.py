@@ -10,7 +10,7 @@ from bitfm_research.paper.names import FEATURES, LEVELS, WITH_BITS
 from bitfm_research.paper.report import write_report
 from bitfm_research.paper.results import Measure, Results
 
-ABOUT = {"Command": "bitfm paper --quick", "Machine": "two cores & <some> memory"}
+ABOUT = {"Command": "bitfm paper --quick", "Computer": "two cores & <some> memory"}
 VOID = {"meta", "br", "img"}
 
 

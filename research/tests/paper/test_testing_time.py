@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from bitfm import FM, Block, Blocks, DiscreteFM
 
 from bitfm_research.paper import testing_time  # not its function, which pytest would take for a test
-from bitfm_research.paper._raw_features import WORDS_AN_ITEM, RawFeatures, random_fm, with_words
+from bitfm_research.paper._raw_features import WORDS_PER_ITEM, RawFeatures, random_fm, with_words
 from bitfm_research.paper._ways_to_score import by_codes, by_float32, by_libfm_loop, by_product, by_search, vectors_of
 
 N_USERS, N_ITEMS = 30, 20
@@ -85,7 +85,7 @@ def test_pairs_are_user_by_user_and_words_are_as_tf_idf():
     features = RawFeatures.of(N_USERS, N_ITEMS, words=True, seed=1)
     rows = features.pairs([7, 3]).to_csr()
     assert rows.shape == (2 * N_ITEMS, features.n_features)
-    assert (np.diff(rows.indptr) == 2 + WORDS_AN_ITEM).all()
+    assert (np.diff(rows.indptr) == 2 + WORDS_PER_ITEM).all()
     ids = rows.indices.reshape(2 * N_ITEMS, -1)[:, :2] - [0, N_USERS]
     assert ids.tolist() == [[user, item] for user in (7, 3) for item in range(N_ITEMS)]
     assert features.words.has_canonical_format

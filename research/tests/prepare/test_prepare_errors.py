@@ -191,7 +191,7 @@ def test_a_cut_or_damaged_archive_is_named(tmp_path):
 def test_what_is_no_movielens_is_refused(tmp_path):
     (tmp_path / "other").mkdir()
     assert told(MovieLens(tmp_path)) == (
-        f"{tmp_path} is no release of MovieLens; expected one of ratings.dat, ratings.csv, u.data in it"
+        f"{tmp_path} is not a release of MovieLens; expected one of ratings.dat, ratings.csv, u.data in it"
     )
     (tmp_path / "ratings.dat").write_text("1::2::3::4\n")
     assert "is neither a folder nor a zip archive" in told(MovieLens(tmp_path / "ratings.dat"))
@@ -222,7 +222,7 @@ def test_where_nothing_is_left_every_step_is_counted(tmp_path):
         prepare(source, min_ratings=2)
     assert str(caught.value) == (
         f"{source.path}: no rating is left (as read: 3 ratings of 1 users and 2 items; "
-        "one rating a user and item: 2 ratings of 1 users and 2 items; "
+        "one rating per user and item: 2 ratings of 1 users and 2 items; "
         "without users of fewer than 2 ratings: 2 ratings of 1 users and 2 items; "
         "without items of fewer than 2 ratings: 0 ratings of 0 users and 0 items); lower min_ratings (--min-ratings)"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from reprlib import repr as short  # what a file says is of any length
 from typing import Any, get_type_hints
@@ -45,8 +46,12 @@ def settings_of(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind.__init__)  # type: ignore[misc]
-    hints.pop("return", None)
+    if "__dataclass_fields__" in vars(kind):  # a base's fields are written in the words of the base's module
+        known = get_type_hints(kind)
+        hints = {item.name: known[item.name] for item in fields(kind) if item.init}
+    else:
+        hints = get_type_hints(kind.__init__)  # type: ignore[misc]
+        hints.pop("return", None)
     special = {"random_state": int | None, **dict.fromkeys(kind.unsaved, type(None))}  # type: ignore[attr-defined]
     return {name: special.get(name, hint) for name, hint in hints.items()}
 

@@ -17,30 +17,17 @@ __all__ = ["IdRatings"]
 
 @dataclass(frozen=True)
 class IdRatings:
-    """Who rated what, and how.
+    """Who rated what, and how."""
 
-    Attributes
-    ----------
-    users, items : arrays of int32, one per interaction
-    y : array of float64
-    n_users, n_items : int
-    user_columns, item_columns : slice
-        Where the ids are among all the features.
-    names : tuple of str
-        Of the users' and of the items' block.
-    blocks : Blocks
-        What the ratings were given as, with whatever other fields there are.
-    """
-
-    users: npt.NDArray[np.int32]
+    users: npt.NDArray[np.int32]  # one per interaction, as are items and y
     items: npt.NDArray[np.int32]
     y: Floats
     n_users: int
     n_items: int
-    user_columns: slice
+    user_columns: slice  # where the ids are among all the features
     item_columns: slice
-    names: tuple[str, str]
-    blocks: Blocks
+    names: tuple[str, str]  # of the users' and of the items' block
+    blocks: Blocks  # what the ratings were given as, with whatever other fields there are
 
     @classmethod
     def of(cls, blocks: Blocks, y: Floats, model: str) -> IdRatings:

@@ -62,7 +62,7 @@ class SidePulls:
         self.sides, self.penalty = sides, 0.0
 
     def ridges(self, n_fields: int) -> npt.NDArray[np.float64]:
-        """Return what multiplies |V|² where codes are relaxed to V, a side."""
+        """Return what multiplies |V|² where codes are relaxed to V, one per side."""
         return np.array([side.balance + (side.content.weight if side.content else 0.0) for side in self.sides])
 
     def follow(self, values: npt.NDArray[Any], rng: np.random.Generator, n_threads: int) -> None:

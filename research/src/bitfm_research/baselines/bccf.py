@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from bitfm.core import pack_signs
@@ -18,6 +18,7 @@ from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
 __all__ = ["BCCF", "balanced_column"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BCCF(IdCodes):
     """Binary codes of Zhou and Zha, "Learning binary codes for collaborative filtering" (KDD 2012).
 
@@ -45,43 +46,23 @@ class BCCF(IdCodes):
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks
     >>> from bitfm_research.baselines import BCCF
-    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
-    >>> model = BCCF(bits=16, ridge=0.01).fit(X, [5, 1, 1, 5])
+    >>> X = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> model = BCCF(bits=16, ridge=0.01).fit(X, [5, 1, 1, 5], fields=[2, 2])
     >>> model.predict(X).round()
     array([5., 1., 1., 5.])
     """
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        balance: float = 1e-5,
-        ridge: float = 2.0,
-        n_iter: int = 8,
-        rotation_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.balance = balance
-        self.ridge = ridge
-        self.n_iter = n_iter
-        self.rotation_iter = rotation_iter
-        self.tol = tol
+    balance: float = 1e-5
+    ridge: float = 2.0
+    n_iter: int = 8
+    rotation_iter: int = 50
+    tol: float = 1e-4
 
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
         rotation_iter = check_integer("rotation_iter", self.rotation_iter, 0)
         factors, stopped = self._relax(ratings, rng, progress)
-        turned = quantizing_rotation(factors, rng, 0 if stopped else rotation_iter, progress)
-        codes = pack_signs(turned)
-        return codes[: ratings.n_users], codes[ratings.n_users :]
+        return pack_signs(quantizing_rotation(factors, rng, 0 if stopped else rotation_iter, progress))
 
     def _relax(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> tuple[Floats, bool]:
         """Return the factors, users over items, and whether the callback has stopped the fit."""
@@ -89,15 +70,15 @@ class BCCF(IdCodes):
         n_iter, tol = check_integer("n_iter", self.n_iter, 1), check_real("tol", self.tol)
         start = rng.standard_normal((self.bits, ratings.n_users + ratings.n_items)) * (0.5 / np.sqrt(self.bits))
         P, Q = start[:, : ratings.n_users].copy(), start[:, ratings.n_users :].copy()
-        machine = Factorization(ratings, ratings.scaled(-0.5, 0.5), P, Q)
+        factorization = Factorization(ratings, ratings.scaled(-0.5, 0.5), P, Q)
 
         def rule(num: Floats, den: Floats, _: Floats) -> Floats:
             return balanced_column(num, den, balance, ridge)
 
         stopped = False
         for number in range(1, n_iter + 1):
-            machine.sweep(rule, rule)
-            loss = machine.loss()
+            factorization.sweep(rule, rule)
+            loss = factorization.loss()
             penalty = sum(balance * np.sum(V.sum(axis=1) ** 2) + ridge * np.sum(V * V) for V in (P, Q))
             check_finite("relaxed", number, loss + penalty)
             stopped = progress.report("relaxed", number, n_iter, loss, loss + float(penalty))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +22,7 @@ __all__ = ["CollaborativeHashing"]
 _MARGIN = 1.01  # the largest singular value is not known to the last digit
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CollaborativeHashing(IdCodes):
     """Collaborative hashing of Liu, He, Deng and Lang (CVPR 2014).
 
@@ -50,34 +50,18 @@ class CollaborativeHashing(IdCodes):
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks
     >>> from bitfm_research.baselines import CollaborativeHashing
-    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
-    >>> model = CollaborativeHashing(bits=16).fit(X, [5, 1, 1, 5])
+    >>> X = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> model = CollaborativeHashing(bits=16).fit(X, [5, 1, 1, 5], fields=[2, 2])
     >>> model.predict(X).round()
     array([5., 1., 1., 5.])
     """
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        hash_weight: float = 0.03,
-        max_iter: int = 20,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.hash_weight = hash_weight
-        self.max_iter = max_iter
-        self.tol = tol
+    hash_weight: float = 0.03
+    max_iter: int = 20
+    tol: float = 1e-4
 
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
         weight = check_real("hash_weight", self.hash_weight, above=True, high=1e12)
         max_iter, tol = check_integer("max_iter", self.max_iter, 1), check_real("tol", self.tol)
         scaled = ratings.scaled(-1, 1)
@@ -90,7 +74,7 @@ class CollaborativeHashing(IdCodes):
                 flips = int(np.sum(state.B != before.B) + np.sum(state.D != before.D))
                 if progress.report("codes", number, max_iter, loss, objective, flips) or progress.settled(tol):
                     break
-        return pack_signs(state.B), pack_signs(state.D)
+        return pack_signs(np.concatenate([state.B, state.D]))
 
 
 @dataclass(frozen=True)

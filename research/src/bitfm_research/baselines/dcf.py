@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ __all__ = ["DCF"]
 _MOST_PULL = 1e12
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DCF(IdCodes):
     """Discrete collaborative filtering of Zhang et al. (SIGIR 2016), with soft balance and decorrelation.
 
     min Σ (s − ⟨b_i, d_j⟩)² − 2α tr(BᵀX) − 2β tr(DᵀY) over codes b, d ∈ {±1}^k and balanced, decorrelated X and Y, with
     scaled ratings s. Bits are learned by discrete coordinate descent, from the signs of the relaxed problem
     (its initialisation). It is a `DiscreteFM` of ids with ``linear=False``,
-    but for a delegate a side.
+    but with one delegate per side.
 
     Its `fit_log_` has the stages ``"relaxed"`` and ``"codes"``.
 
@@ -54,50 +56,28 @@ class DCF(IdCodes):
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks
     >>> from bitfm_research.baselines import DCF
-    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
-    >>> model = DCF(bits=16).fit(X, [5, 1, 1, 5])
+    >>> X = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> model = DCF(bits=16).fit(X, [5, 1, 1, 5], fields=[2, 2])
     >>> model.predict(X) > 3
     array([ True, False, False,  True])
     """
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        alpha: float = 1.0,
-        beta: float = 1.0,
-        spread: float = 2.0,
-        balance: str = "sides",
-        init: str = "relaxed",
-        init_iter: int = 20,
-        max_iter: int = 20,
-        inner_iter: int = 5,
-        tol: float = 1e-6,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.alpha = alpha
-        self.beta = beta
-        self.spread = spread
-        self.balance = balance
-        self.init = init
-        self.init_iter = init_iter
-        self.max_iter = max_iter
-        self.inner_iter = inner_iter
-        self.tol = tol
+    alpha: float = 1.0
+    beta: float = 1.0
+    spread: float = 2.0
+    balance: str = "sides"
+    init: str = "relaxed"
+    init_iter: int = 20
+    max_iter: int = 20
+    inner_iter: int = 5
+    tol: float = 1e-6
 
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
         targets = self._scale(ratings.y).to_codes(ratings.y)
         fit = PaperFit(ratings.bare(), targets, self._pull(ratings), rng, progress, **self._settings())
         fit.run()
-        return fit.codes[: ratings.n_users], fit.codes[ratings.n_users :]
+        return fit.codes
 
     def _pull(self, ratings: IdRatings) -> ProximalTarget:
         alpha = check_real("alpha", self.alpha, high=_MOST_PULL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 import scipy.sparse as sp
 from bitfm.models.solvers.paper import ProximalTarget
@@ -15,6 +15,7 @@ from bitfm_research.baselines.dcf import _MOST_PULL, DCF
 __all__ = ["DCMF"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DCMF(DCF):
     """Discrete content-aware matrix factorization of Lian et al. (KDD 2017), with its squared loss.
 
@@ -43,32 +44,10 @@ class DCMF(DCF):
     (200, 4)
     """
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        alpha: float = 1.0,
-        beta: float = 1.0,
-        user_content: float = 100.0,
-        item_content: float = 100.0,
-        ridge: float = 100.0,
-        spread: float = 2.0,
-        init: str = "relaxed",
-        init_iter: int = 20,
-        max_iter: int = 20,
-        inner_iter: int = 5,
-        tol: float = 1e-6,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            bits, alpha=alpha, beta=beta, spread=spread, init=init, init_iter=init_iter, max_iter=max_iter,
-            inner_iter=inner_iter, tol=tol, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
-        )  # fmt: skip
-        self.user_content = user_content
-        self.item_content = item_content
-        self.ridge = ridge
+    balance: str = field(default="sides", init=False)  # the only way here
+    user_content: float = 100.0
+    item_content: float = 100.0
+    ridge: float = 100.0
 
     def _pull(self, ratings: IdRatings) -> ProximalTarget:
         sides, start = [], 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,13 +26,15 @@ _SINGLE = np.finfo(np.float32)
 _PRECISION = 22  # bits of a score that are exact; float32 has 24
 
 
+@dataclass(eq=False, repr=False)
 class IdCodes(CodeModel, ABC):
     """A code for each user and each item, by their ids: ŷ = bias + slope · ⟨b_user, b_item⟩.
 
-    X are `Blocks` of users and items, each with one field of ids; or a matrix, with `fields`. A subclass implements
-    `_learn`. What it returns is stored as a model of codes for all features of X: the ids have gains whose product is
-    the slope; other features, which such methods do not look at, have the gain 0; and no feature has a weight. So
-    prediction, search, pairs and files work as for `DiscreteFM`, and a file opens as the same class.
+    X are `Blocks` of users and items, each with one field of ids; or a matrix, with `fields`. A subclass is a
+    dataclass of its own settings and implements `_learn`. The codes it returns are stored as a model of codes for all
+    features of X: the ids have gains whose product is the slope; other features, which such methods do not look at,
+    have the gain 0; and no feature has a weight. So prediction, search, pairs and files work as for `DiscreteFM`, and a
+    file opens as the same class.
 
     Parameters
     ----------
@@ -52,31 +55,32 @@ class IdCodes(CodeModel, ABC):
     fit_log_ : list of Iteration
     """
 
-    def __init__(self, bits: int = 64, *, random_state: Any = 0, n_jobs: int | None = -1, verbose: int = 0) -> None:
-        self.bits, self.random_state, self.n_jobs, self.verbose = bits, random_state, n_jobs, verbose
+    bits: int = 64
+    _: KW_ONLY
+    random_state: Any = 0
+    n_jobs: int | None = -1
+    verbose: int = 0
 
     def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:
         ratings = IdRatings.of(blocks, y, type(self).__name__)
         check_bits(self.bits)
         thread_count(self.n_jobs)
-        codes = self._learn(ratings, np.random.default_rng(self._seed()), progress)
-        self._store(ratings, *codes)
+        self._store(ratings, self._learn(ratings, np.random.default_rng(self._seed()), progress))
 
     @abstractmethod
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
-        """Return the codes of all users and of all items, packed."""
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
+        """Return the packed codes of all users, and below them those of all items."""
 
     def _line(self, y: Floats, products: Floats) -> tuple[float, float]:
         """Return bias and slope of the scores, given ⟨b_user, b_item⟩ of each rating: the least-squares line."""
         return least_squares_line(y, products)
 
-    def _store(self, ratings: IdRatings, user_codes: PackedCodes, item_codes: PackedCodes) -> None:
+    def _store(self, ratings: IdRatings, learned: PackedCodes) -> None:
         n = ratings.blocks.n_features
         codes, gains = np.zeros((n, self.bits // 8), np.uint8), np.zeros(n, np.float32)
-        for columns, found in ((ratings.user_columns, user_codes), (ratings.item_columns, item_codes)):
-            codes[columns], gains[columns] = found, 1
+        codes[ratings.user_columns] = learned[: ratings.n_users]
+        codes[ratings.item_columns] = learned[ratings.n_users :]
+        gains[ratings.user_columns] = gains[ratings.item_columns] = 1
         nothing = np.zeros(n, np.float32)
         design: Any = ratings.blocks.design()
         products = predict_codes(design, 0.0, nothing, codes, gains, True, thread_count(self.n_jobs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
 __all__ = ["PPH", "length_column", "phase_codes", "sector_codes"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PPH(IdCodes):
     """Preference preserving hashing of Zhang, Wang, Ruan and He (SIGIR 2014).
 
@@ -45,41 +46,23 @@ class PPH(IdCodes):
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks
     >>> from bitfm_research.baselines import PPH
-    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
-    >>> model = PPH(bits=64).fit(X, [5, 1, 1, 5])
+    >>> X = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> model = PPH(bits=64).fit(X, [5, 1, 1, 5], fields=[2, 2])
     >>> model.predict(X).round()
     array([5., 1., 1., 5.])
     """
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        phase_bits: int = 3,
-        length: float = 30.0,
-        n_iter: int = 10,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.phase_bits = phase_bits
-        self.length = length
-        self.n_iter = n_iter
-        self.tol = tol
+    phase_bits: int = 3
+    length: float = 30.0
+    n_iter: int = 10
+    tol: float = 1e-4
 
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
         if check_integer("phase_bits", self.phase_bits, 1, 7) not in (1, 3, 7):
             raise ValueError(f"phase_bits must be 1, 3 or 7, so that codes fill bytes, got {self.phase_bits}.")
         rank = 2 * self.bits // (self.phase_bits + 1)
-        codes = phase_codes(self._factors(ratings, rank, rng, progress), self.phase_bits)
-        return codes[: ratings.n_users], codes[ratings.n_users :]
+        return phase_codes(self._factors(ratings, rank, rng, progress), self.phase_bits)
 
     def _factors(self, ratings: IdRatings, rank: int, rng: np.random.Generator, progress: Progress) -> Floats:
         """Return the factors, users over items."""
@@ -87,11 +70,11 @@ class PPH(IdCodes):
         n_iter, tol = check_integer("n_iter", self.n_iter, 1), check_real("tol", self.tol)
         start = rng.standard_normal((rank, ratings.n_users + ratings.n_items)) / np.sqrt(rank)
         P, Q = start[:, : ratings.n_users].copy(), start[:, ratings.n_users :].copy()
-        machine = Factorization(ratings, ratings.scaled(-1, 1), P, Q)
+        factorization = Factorization(ratings, ratings.scaled(-1, 1), P, Q)
         of_users, of_items = LengthRule(P, length), LengthRule(Q, length)
         for number in range(1, n_iter + 1):
-            machine.sweep(of_users, of_items)
-            loss = machine.loss()
+            factorization.sweep(of_users, of_items)
+            loss = factorization.loss()
             objective = loss + of_users.penalty() + of_items.penalty()
             check_finite("relaxed", number, objective)
             if progress.report("relaxed", number, n_iter, loss, objective) or progress.settled(tol):

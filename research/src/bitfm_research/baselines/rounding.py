@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,22 +24,13 @@ _RIDGE = 10.0  # chosen on a part of the training ratings of Yelp and Amazon
 _NO_WEIGHTS = 1e12  # penalty of the weights: what they held would be lost to the codes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _OfFactors(IdCodes):
     """Codes made of the factors of an FM."""
 
     unsaved = ("fm",)
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        fm: FM | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(bits, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.fm = fm
+    fm: FM | None = None
 
     def _factors(
         self, ratings: IdRatings, rng: np.random.Generator, progress: Progress, any_rank: int | None = None
@@ -69,6 +61,7 @@ class _OfFactors(IdCodes):
         return fm.factors_[: ratings.n_users], fm.factors_[ratings.n_users :]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SignRounding(_OfFactors):
     """Signs of real factors, b = sgn(v): the simplest way from factors to codes, and the one that loses most.
 
@@ -85,29 +78,26 @@ class SignRounding(_OfFactors):
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import FM, Block, Blocks
+    >>> from bitfm import FM
     >>> from bitfm_research.baselines import SignRounding
-    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
-    >>> model = SignRounding(bits=16, fm=FM(rank=16, regularization=0.1)).fit(X, [5, 1, 1, 5])
+    >>> X = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> model = SignRounding(bits=16, fm=FM(rank=16, regularization=0.1)).fit(X, [5, 1, 1, 5], fields=[2, 2])
     >>> model.predict(X).round()
     array([5., 1., 1., 5.])
     """
 
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
-        users, items = self._factors(ratings, rng, progress)
-        return pack_signs(users), pack_signs(items)
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
+        return pack_signs(np.concatenate(self._factors(ratings, rng, progress)))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RotatedRounding(_OfFactors):
     """Signs of real factors that are first turned by iterative quantization (ITQ), b = sgn(Qᵀv).
 
     A rotation changes no inner product of factors, so they can be turned to where their signs are nearest:
     min ‖B − V Q‖² over codes B and orthogonal Q (Gong and Lazebnik, CVPR 2011, Eq. 2), users and items together.
 
-    Its `fit_log_` has the iterations of the machine, then the stage ``"rotation"``.
+    Its `fit_log_` has the iterations of the FM, then the stage ``"rotation"``.
 
     Parameters
     ----------
@@ -120,37 +110,23 @@ class RotatedRounding(_OfFactors):
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import FM, Block, Blocks
+    >>> from bitfm import FM
     >>> from bitfm_research.baselines import RotatedRounding
-    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
-    >>> model = RotatedRounding(bits=16, fm=FM(rank=16, regularization=0.1)).fit(X, [5, 1, 1, 5])
+    >>> X = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> model = RotatedRounding(bits=16, fm=FM(rank=16, regularization=0.1)).fit(X, [5, 1, 1, 5], fields=[2, 2])
     >>> model.predict(X).round()
     array([5., 1., 1., 5.])
     """
 
-    def __init__(
-        self,
-        bits: int = 64,
-        *,
-        fm: FM | None = None,
-        rotation_iter: int = 50,
-        random_state: Any = 0,
-        n_jobs: int | None = -1,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(bits, fm=fm, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-        self.rotation_iter = rotation_iter
+    rotation_iter: int = 50
 
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
         rotation_iter = check_integer("rotation_iter", self.rotation_iter, 0)
-        users, items = self._factors(ratings, rng, progress)
-        codes = pack_signs(quantizing_rotation(np.concatenate([users, items]), rng, rotation_iter, progress))
-        return codes[: len(users)], codes[len(users) :]
+        factors = np.concatenate(self._factors(ratings, rng, progress))
+        return pack_signs(quantizing_rotation(factors, rng, rotation_iter, progress))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RandomProjection(_OfFactors):
     """Signs of real factors projected at random, b = sgn(Gᵀv) with Gaussian G.
 
@@ -163,26 +139,20 @@ class RandomProjection(_OfFactors):
     bits, random_state, n_jobs, verbose
         As of `IdCodes`.
     fm : FM, optional
-        A fitted `FM` on the same features, of any rank, is taken as it is; one that is not fitted gives the settings,
-        and is fitted on the ids. By default ``FM(rank=16)`` by coordinate descent on the ids, without weights, so that
-        the factors hold all that is learned.
+        As for `SignRounding`, but of any rank; by default 16.
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import FM, Block, Blocks
+    >>> from bitfm import FM
     >>> from bitfm_research.baselines import RandomProjection
-    >>> X = Blocks(user=Block([0, 0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0, 1], {"id": sp.identity(2)}))
-    >>> model = RandomProjection(bits=512, fm=FM(rank=4, regularization=0.1)).fit(X, [5, 1, 1, 5])
+    >>> X = [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> model = RandomProjection(bits=512, fm=FM(rank=4, regularization=0.1)).fit(X, [5, 1, 1, 5], fields=[2, 2])
     >>> model.predict(X).round()
     array([5., 1., 1., 5.])
     """
 
-    def _learn(
-        self, ratings: IdRatings, rng: np.random.Generator, progress: Progress
-    ) -> tuple[PackedCodes, PackedCodes]:
+    def _learn(self, ratings: IdRatings, rng: np.random.Generator, progress: Progress) -> PackedCodes:
         factors = self._factors(ratings, rng, progress, _RANK)
         G = rng.standard_normal((factors[0].shape[1], self.bits))
         with single_blas_thread():
-            users, items = (pack_signs(V @ G) for V in factors)
-        return users, items
+            return pack_signs(np.concatenate([V @ G for V in factors]))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from bitfm.data.blocks import Blocks, FieldSizes
-from bitfm.models.base import FeatureModel
+from bitfm.models.base import FeatureModel, Floats
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +17,31 @@ from bitfm_research.baselines._ids import IdRatings
 __all__ = ["Popularity", "RandomScores"]
 
 
-class Popularity(FeatureModel):
+class _ByIds(FeatureModel):
+    """A weight for each id, from who rated what; ratings themselves do not count."""
+
+    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None) -> Self:
+        """Give each id its weight.
+
+        Parameters
+        ----------
+        X : Blocks of users and items, each with one field of ids; or a matrix, with `fields`
+        y : ratings, which do not count
+        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
+        """
+        with self._fitting():
+            self.__dict__.pop("weights_", None)  # of a fit to other blocks
+            blocks, y, _ = self._training_data(X, y, None, fields)
+            self.bias_, self.weights_ = 0.0, self._weights_of(IdRatings.of(blocks, y, type(self).__name__))
+        return self
+
+    def _weights_of(self, ratings: IdRatings) -> Floats:
+        """Return a weight for every feature."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Popularity(_ByIds):
     """Score an item by how many ratings it has, whatever they are, for all users alike.
 
     It fits on `Blocks` of users and items with ids; other fields are ignored. Scores are counts, not ratings.
@@ -37,99 +62,51 @@ class Popularity(FeatureModel):
 
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks
     >>> from bitfm_research.baselines import Popularity
-    >>> X = Blocks(user=Block([0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 0, 1], {"id": sp.identity(2)}))
-    >>> Popularity().fit(X, [5, 3, 4]).predict(X)
+    >>> X = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 0, 1]]  # two users, two items
+    >>> Popularity().fit(X, [5, 3, 4], fields=[2, 2]).predict(X)
     array([2., 2., 1.])
     """
 
-    def __init__(self, *, n_jobs: int | None = -1) -> None:
-        self.n_jobs = n_jobs
+    n_jobs: int | None = -1
 
-    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None) -> Self:
-        """Count each item's ratings.
-
-        Parameters
-        ----------
-        X : Blocks of users and items, each with one field of ids; or a matrix, with `fields`
-        y : ratings, which do not count
-        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
-        """
-        with self._fitting():
-            blocks, y, _ = self._training_data(X, y, None, fields)
-            ratings = IdRatings.of(blocks, y, "Popularity")
-            weights = np.zeros(blocks.n_features, np.float32)
-            weights[ratings.item_columns] = np.bincount(ratings.items, minlength=ratings.n_items)
-            self.bias_, self.weights_ = 0.0, weights
-        return self
+    def _weights_of(self, ratings: IdRatings) -> Floats:
+        weights = np.zeros(ratings.blocks.n_features, np.float32)
+        weights[ratings.item_columns] = np.bincount(ratings.items, minlength=ratings.n_items)
+        return weights
 
 
-class RandomScores(FeatureModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RandomScores(_ByIds):
     """Score each pair of a user and an item at random, evenly from 0 to 1, and the same pair always alike.
 
-    It fits on `Blocks` of users and items with ids; other fields are ignored.
+    It fits on `Blocks` of users and items with ids; other fields are ignored. Its attributes are those of `Popularity`,
+    with a random number for each id as its weight. A score is a hash of the user's and the item's.
 
     Parameters
     ----------
     random_state : int, RandomState or None, default 0
 
-    Attributes
-    ----------
-    weights_ : array, one per feature
-        A random number for each id, 0 for other features. A score is a hash of the user's and the item's.
-    bias_ : float
-        0.
-    fields_ : tuple of FieldSpan
-    n_features_in_ : int
-
     Examples
     --------
-    >>> import scipy.sparse as sp
-    >>> from bitfm import Block, Blocks
     >>> from bitfm_research.baselines import RandomScores
-    >>> X = Blocks(user=Block([0, 1, 1], {"id": sp.identity(2)}), item=Block([0, 0, 0], {"id": sp.identity(2)}))
-    >>> first, second, again = RandomScores().fit(X, [5, 3, 4]).predict(X)
+    >>> X = [[1, 0, 1, 0], [0, 1, 1, 0], [0, 1, 1, 0]]  # two users, two items
+    >>> first, second, again = RandomScores().fit(X, [5, 3, 4], fields=[2, 2]).predict(X)
     >>> bool(first != second == again)
     True
     """
 
-    def __init__(self, *, random_state: Any = 0) -> None:
-        self.random_state = random_state
+    random_state: Any = 0
 
-    def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None) -> Self:
-        """Draw a number for each user and each item.
-
-        Parameters
-        ----------
-        X : Blocks of users and items, each with one field of ids; or a matrix, with `fields`
-        y : ratings, which do not count
-        fields : sizes of the fields, for a plain matrix; see `Blocks.from_matrix`
-        """
-        with self._fitting():
-            self.__dict__.pop("weights_", None)  # of a fit to other blocks
-            blocks, y, _ = self._training_data(X, y, None, fields)
-            ratings = IdRatings.of(blocks, y, "RandomScores")
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            weights = np.zeros(blocks.n_features)
-            for columns, n in ((ratings.user_columns, ratings.n_users), (ratings.item_columns, ratings.n_items)):
-                weights[columns] = rng.random(n)
-            self.bias_, self.weights_ = 0.0, weights
-        return self
+    def _weights_of(self, ratings: IdRatings) -> Floats:
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        weights = np.zeros(ratings.blocks.n_features)
+        for columns, n in ((ratings.user_columns, ratings.n_users), (ratings.item_columns, ratings.n_items)):
+            weights[columns] = rng.random(n)
+        return weights
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Score interactions.
-
-        Parameters
-        ----------
-        X : Blocks, sparse matrix or dense array
-            With the columns the model was fitted on.
-
-        Returns
-        -------
-        array of float64, one score per interaction
-        """
+        """Return a score for every interaction of `Blocks`, or of a matrix with the columns of the fit."""
         check_is_fitted(self)
         blocks = self._prediction_blocks(X)
         state = np.zeros(len(blocks), np.uint64)

@@ -1,1 +1,1 @@
-"""Benchmarks: each measures its opponents in the same run."""
+"""Benchmarks: each measures other libraries in the same run."""

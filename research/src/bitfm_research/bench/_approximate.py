@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from bitfm.retrieval import Index
 
-from bitfm_research.bench._contest import OURS, contest, recall
-from bitfm_research.bench._generated import generated_features
-from bitfm_research.bench._opponents import Tunable, hnsw, inverted_lists
+from bitfm_research.bench._comparison import OURS, compare_times, recall
+from bitfm_research.bench._libraries import Tunable, hnsw, inverted_lists
 from bitfm_research.bench._vectors import items_as_vectors, users_as_vectors
+from bitfm_research.bench.generated import generated_features
 from bitfm_research.bench.measure import Row
 
 __all__ = ["approximate", "lowest"]
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 _TOP, _BITS, _RECALL = 10, 64, 0.99
 _MOST_CANDIDATES = 2000
-_LINKS = (16, 32)  # a node, of the graphs
+_LINKS = (16, 32)  # per node of the graphs
 
 
 def approximate(
@@ -34,7 +34,7 @@ def approximate(
 ) -> Iterator[tuple[str, list[Row]]]:
     """Search items with features at equal recall, one query after another and all at once, one thread each.
 
-    A row has ``seconds to build`` besides what `contest` says.
+    A row has ``seconds to build`` besides what `compare_times` says.
     """
     say(f"generate {n_items:,} items with ten features each, and build each index on one thread")
     model, items = generated_features(n_queries, n_items)
@@ -54,20 +54,20 @@ def approximate(
     of_users, of_items = users_as_vectors(exact, users), items_as_vectors(exact)
     makers: list[Callable[..., Tunable]] = [*(partial(hnsw, links=links) for links in _LINKS), inverted_lists]
     for make in makers:
-        rival, seconds = _timed(partial(make, of_items, of_users))
-        name = _tuned(rival, best, reached)
+        library, seconds = _timed(partial(make, of_items, of_users))
+        name = _tuned(library, best, reached)
         say(f"{name}: built in {seconds:.1f} s")
         took[name] = seconds
-        one[name] = partial(rival.search, rival.queries, _TOP, 1)
-        many[name] = partial(rival.search, rival.queries, _TOP)
+        one[name] = partial(library.search, library.queries, _TOP, 1)
+        many[name] = partial(library.search, library.queries, _TOP)
 
     name = f"{OURS}, exact{_found(1.0)}"
     took[name] = exact_took
     one[name] = lambda: [exact.search(u, _TOP, n_jobs=1) for u in each]
     many[name] = lambda: exact.search(users, _TOP, n_jobs=1)
     title = f"{n_items:,} generated items with features, at equal recall"
-    for what, rivals in (("one query after another", one), (f"{n_queries:,} queries at once", many)):
-        rows = contest(what, n_queries, rivals)
+    for what, methods in (("one query after another", one), (f"{n_queries:,} queries at once", many)):
+        rows = compare_times(what, n_queries, methods)
         yield title, [{**row, "seconds to build": took[row["method"]]} for row in rows]
 
 
@@ -87,17 +87,17 @@ def _rescoring(index: Index, candidates: int) -> Index:
     return Index.of_segments(index.parameters, index.block, segments, index.n_positions, index.row_codes)
 
 
-def _tuned(rival: Tunable, best: npt.NDArray[np.int64], target: float) -> str:
-    """Set the rival as low as it still finds so much, and return its name, setting and recall."""
+def _tuned(library: Tunable, best: npt.NDArray[np.int64], target: float) -> str:
+    """Set it as low as it still finds so much, and return its name, setting and recall."""
 
     def reached(setting: int) -> float:
-        rival.set(setting)
-        return recall(best, rival.find(rival.queries, _TOP))
+        library.set(setting)
+        return recall(best, library.find(library.queries, _TOP))
 
-    setting = lowest(lambda value: reached(value) >= target, rival.highest)
+    setting = lowest(lambda value: reached(value) >= target, library.highest)
     found = reached(setting)
     most = "" if found >= target else ", its most"
-    return f"{rival.name}, {rival.setting} {setting}{most}{_found(found)}"
+    return f"{library.name}, {library.setting} {setting}{most}{_found(found)}"
 
 
 def lowest(enough: Callable[[int], bool], highest: int) -> int:

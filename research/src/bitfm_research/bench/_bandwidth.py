@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bitfm_research.bench._contest import OURS, contest
-from bitfm_research.bench._generated import generated_codes
+from bitfm_research.bench._comparison import OURS, compare_times
+from bitfm_research.bench.generated import generated_codes
 from bitfm_research.bench.measure import Row
 
 __all__ = ["bandwidth"]
@@ -29,7 +29,7 @@ def bandwidth(say: Callable[[str], None], *, n_items: int = 10_000_000) -> Itera
     size = sum(array.nbytes for array in arrays)
     plain = [array.reshape(-1).view(np.int64 if array.nbytes % 8 == 0 else array.dtype) for array in arrays]
     each = [np.array([user]) for user in range(_QUERIES)]
-    rows = contest(
+    rows = compare_times(
         f"{size / 1e6:,.1f} MB, one query after another",
         _QUERIES,
         {

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
-import io
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 from bitfm.evaluation import rmse
 from bitfm.models import FM
-from threadpoolctl import threadpool_limits
 
+from bitfm_research.bench._comparison import best_seconds
+from bitfm_research.bench._myfm import fit_myfm, relations
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY, Row, named
 
@@ -28,18 +25,18 @@ def compare_gibbs(
 ) -> list[Row]:
     """Return seconds per iteration on one thread and two, and RMSE on the test part, beside myFM's."""
     fits: dict[tuple[str, int], Callable[[int, int], Any]] = {
-        ("myFM", 1): lambda n, kept: _fit_myfm(split, rank, n, kept),
+        ("myFM", 1): lambda n, kept: fit_myfm(split, WITH_HISTORY, rank, n, kept),
         ("bitfm", 1): lambda n, kept: _fit_bitfm(split, rank, n, kept, threads=1),
         ("bitfm", 2): lambda n, kept: _fit_bitfm(split, rank, n, kept, threads=2),
     }
-    seconds = _seconds_an_iteration(fits, rounds)
+    seconds = _seconds_per_iteration(fits, rounds)
     truth = split.test[2]
     errors = {
-        "myFM": rmse(truth, fits["myFM", 1](n_iter, n_samples).predict(None, _relations(split, "test"))),
+        "myFM": rmse(truth, fits["myFM", 1](n_iter, n_samples).predict(None, relations(split, "test", WITH_HISTORY))),
         "bitfm": rmse(truth, fits["bitfm", 2](n_iter, n_samples).predict(split.blocks("test", WITH_HISTORY))),
     }
     version = {"myFM": f"myFM {importlib.metadata.version('myfm')}", "bitfm": "bitfm, float32"}
-    opponent = seconds["myFM", 1]
+    baseline = seconds["myFM", 1]
     return [
         {
             "dataset": split.name,
@@ -47,24 +44,18 @@ def compare_gibbs(
             "method": version[name],
             "threads": threads,
             "seconds": taken,
-            "ratio": opponent / taken,
+            "ratio": baseline / taken,
             "RMSE": errors[name],
         }
         for (name, threads), taken in seconds.items()
     ]
 
 
-def _seconds_an_iteration(
+def _seconds_per_iteration(
     fits: dict[tuple[str, int], Callable[[int, int], Any]], rounds: int
 ) -> dict[tuple[str, int], float]:
     """Time short and long fits in turns, so that a busy moment does not fall on one of them alone; the best count."""
-    best: dict[tuple[Any, int], float] = {}
-    for _ in range(rounds):
-        for n in (_SHORT, _LONG):
-            for key, fit in fits.items():
-                begin = time.perf_counter()
-                fit(n, 1)
-                best[key, n] = min(best.get((key, n), float("inf")), time.perf_counter() - begin)
+    best = best_seconds({(key, n): partial(fit, n, 1) for n in (_SHORT, _LONG) for key, fit in fits.items()}, rounds)
     return {key: (best[key, _LONG] - best[key, _SHORT]) / (_LONG - _SHORT) for key in fits}
 
 
@@ -72,34 +63,3 @@ def _fit_bitfm(split: Split, rank: int, n_iter: int, n_samples: int, threads: in
     model = FM(rank, solver="gibbs", pairs="all", n_iter=n_iter, n_samples=n_samples, thin=1, n_chains=1)
     model.set_params(n_jobs=threads)
     return model.fit(split.blocks("train", WITH_HISTORY), split.train[2])
-
-
-def _fit_myfm(split: Split, rank: int, n_iter: int, n_samples: int) -> Any:
-    import myfm
-
-    fields = split.blocks("train", WITH_HISTORY).fields
-    model = myfm.MyFMRegressor(rank=rank, random_seed=0)
-    with threadpool_limits(1), contextlib.redirect_stderr(io.StringIO()):  # it draws progress bars
-        model.fit(
-            None,
-            split.train[2],
-            X_rel=_relations(split, "train"),
-            group_shapes=[field.size for field in fields],
-            n_iter=n_iter,
-            n_kept_samples=n_samples,
-        )
-    return model
-
-
-def _relations(split: Split, part: str) -> list[Any]:
-    """Return the blocks of a part in myFM's form."""
-    import myfm
-
-    blocks = split.blocks(part, WITH_HISTORY).blocks.values()
-    return [
-        myfm.RelationBlock(
-            block.rows.astype(np.int64),
-            sp.csr_matrix(sp.hstack([table.to_csr() for table in block.tables.values()]), dtype=np.float64),
-        )
-        for block in blocks
-    ]

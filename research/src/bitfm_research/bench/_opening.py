@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -18,8 +17,8 @@ from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models.discrete import DiscreteFM
 
-from bitfm_research.bench._generated import BITS, untrained
-from bitfm_research.bench._peak import own_bytes, resident_bytes
+from bitfm_research.bench._peak import in_own_process, own_bytes, resident_bytes
+from bitfm_research.bench.generated import BITS, untrained
 
 __all__ = ["FORMATS", "SCORES", "Opening", "first_score", "generated", "measure_opening", "open_here"]
 
@@ -43,11 +42,8 @@ def measure_opening(form: str, score: str, small: Path, path: Path) -> Opening:
     small : a file of the same form, opened and scored first, so that all libraries are there
     path : the file
     """
-    command = [sys.executable, "-m", "bitfm_research.bench._opening", form, score, str(small), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"opening {path.name} in a process of its own failed: {done.stderr.strip()[-500:]}")
-    return Opening(**json.loads(done.stdout))
+    found = in_own_process(f"opening {path.name}", "bitfm_research.bench._opening", form, score, small, path)
+    return Opening(**found)  # type: ignore[arg-type]
 
 
 def generated(n_features: int, seed: int = 0) -> DiscreteFM:

@@ -16,7 +16,10 @@ from bitfm.models.discrete import DiscreteFM
 
 from bitfm_research.bench.datasets import load
 
-__all__ = ["input_bytes", "measure_fit", "model_bytes", "own_bytes", "peak_bytes", "reset_peak", "resident_bytes"]
+__all__ = [
+    "in_own_process", "input_bytes", "measure_fit", "model_bytes", "own_bytes", "peak_bytes", "reset_peak",
+    "resident_bytes",
+]  # fmt: skip
 
 
 def measure_fit(dataset: str, threads: int, folder: Path | None = None) -> dict[str, float]:
@@ -25,11 +28,16 @@ def measure_fit(dataset: str, threads: int, folder: Path | None = None) -> dict[
     ``peak_mb`` is what the fit added to the process at its highest, ``allowed_mb`` three times the input arrays plus
     the model with its delegate.
     """
-    environment = os.environ | ({"BITFM_DATA": str(folder)} if folder else {})
-    command = [sys.executable, "-m", "bitfm_research.bench._peak", dataset, str(threads)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    more = {"BITFM_DATA": str(folder)} if folder else {}
+    return in_own_process("the fit", "bitfm_research.bench._peak", dataset, threads, **more)
+
+
+def in_own_process(what: str, module: str, *arguments: object, **environment: str) -> dict[str, float]:
+    """Run a module in a fresh process and return what it prints as JSON."""
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"the fit in a process of its own failed: {done.stderr.strip()[-500:]}")
+        raise RuntimeError(f"{what} in a process of its own failed: {done.stderr.strip()[-500:]}")
     result: dict[str, float] = json.loads(done.stdout)
     return result
 

@@ -1,6 +1,6 @@
-"""Discrete coordinate descent the published way, in NumPy: a Gram matrix a row, in double precision.
+"""Discrete coordinate descent the published way, in NumPy: one Gram matrix per row, in double precision.
 
-The opponent of ``bitfm bench train``. Its loop over bits visits only those that disagree with their sign, in the
+The baseline of ``bitfm bench train``. Its loop over bits visits only those that disagree with their sign, in the
 order of the rule, which gives the same codes and spares it Python's overhead on the others.
 """
 

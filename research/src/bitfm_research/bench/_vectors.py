@@ -1,4 +1,4 @@
-"""Users and items as the rivals take them: vectors with one more dimension for the items' biases."""
+"""Users and items as other libraries take them: vectors with one more dimension for the items' biases."""
 
 from __future__ import annotations
 

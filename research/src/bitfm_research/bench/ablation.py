@@ -1,4 +1,4 @@
-"""What each part of the anchored codes contributes: one thing changed at a time.
+"""What each part of the distilled codes contributes: one thing changed at a time.
 
 An ablation is a function that returns its settings. To add one, write the function and put it in `ABLATIONS`.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bitfm import DistilledFM
 from bitfm.models import FM
-from bitfm.validation import check_integer
+from bitfm.validation import check_choice, check_integer
 
 from bitfm_research.bench.datasets import Split, load, need_data
 from bitfm_research.bench.measure import WITH_HISTORY, Row, measure
@@ -42,6 +42,9 @@ class Ablation:
     quantity: str | None = None
 
 
+Make = Callable[[], Ablation]
+
+
 def bits() -> Ablation:
     """Vary the length of the codes."""
     lengths = (8, 16, 32, 64, 128, 256)
@@ -52,13 +55,13 @@ def gains() -> Ablation:
     """Give every feature a gain of its own, or every field one for all its features."""
     models = {"feature": DistilledFM(_BITS), "field": DistilledFM(_BITS, gains="field")}
     models |= {"feature, 8": DistilledFM(8), "field, 8": DistilledFM(8, gains="field")}
-    return Ablation("one gain a …, 64 and 8 bits", {name: Setting(model) for name, model in models.items()})
+    return Ablation("one gain per …, 64 and 8 bits", {name: Setting(model) for name, model in models.items()})
 
 
 def strength() -> Ablation:
     """Vary λ, from the data alone to the teacher alone."""
     models = {name: DistilledFM(8, anchor_strength=float(name)) for name in ("0", "0.1", "1", "10", "100", "inf")}
-    return Ablation("anchor, 8 bits", {_infinity(name): Setting(model) for name, model in models.items()}, "λ")
+    return Ablation("anchor strength, 8 bits", {_infinity(name): Setting(model) for name, model in models.items()}, "λ")
 
 
 def validation() -> Ablation:
@@ -129,35 +132,20 @@ def _infinity(name: str) -> str:
     return "∞" if name == "inf" else name
 
 
-ABLATIONS: tuple[Callable[[], Ablation], ...] = (
-    bits,
-    gains,
-    strength,
-    teacher,
-    draws,
-    chains,
-    sweeps,
-    rank,
-    histories,
-    pairs,
-    validation,
-)
+ABLATIONS = (bits, gains, strength, teacher, draws, chains, sweeps, rank, histories, pairs, validation)
 
 
-def select(names: Sequence[str] | None) -> list[Callable[[], Ablation]]:
+def select(names: Sequence[str] | None) -> list[Make]:
     """Return the ablations of these names; all, if there are none."""
     known = {make.__name__: make for make in ABLATIONS}
-    for name in names or ():
-        if name not in known:
-            raise ValueError(f"no ablation is called {name!r}; there are {', '.join(known)}.")
-    return [known[name] for name in names or known]
+    return [known[check_choice("ablation", name, tuple(known))] for name in names or known]
 
 
 def run(
     dataset: str = "ml-100k",
     *,
     seeds: int = 3,
-    ablations: Sequence[Callable[[], Ablation]] = ABLATIONS,
+    ablations: Sequence[Make] = ABLATIONS,
     held_out: bool = False,
     folder: Path | None = None,
     say: Callable[[str], None] = print,
@@ -182,9 +170,7 @@ def run(
         yield split, measure_all(split, seed, ablations, say)
 
 
-def measure_all(
-    split: Split, seed: int, ablations: Sequence[Callable[[], Ablation]], say: Callable[[str], None]
-) -> list[Row]:
+def measure_all(split: Split, seed: int, ablations: Sequence[Make], say: Callable[[str], None]) -> list[Row]:
     """Measure all ablations on one split, with one seed."""
     rows: list[Row] = []
     measured: dict[str, Row] = {}

@@ -1,4 +1,4 @@
-"""How accurate the models are: codes of every length beside their rivals, on data that anyone can get."""
+"""How accurate the models are: codes of every length beside baselines, on data that anyone can get."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from bitfm import DistilledFM
 from bitfm.models import FM, DiscreteFM
-from bitfm.validation import check_bits, check_integer
+from bitfm.validation import check_bits, check_choice, check_integer
 
 from bitfm_research.bench.datasets import READERS, Split, load, need_data
 from bitfm_research.bench.measure import WITH_HISTORY, Row, measure
 from bitfm_research.bench.tuning import Tuned, tune_als, tune_bias, tune_sgd
 
-__all__ = ["ANCHORED", "PAPER", "RIVALS", "run"]
+__all__ = ["BASELINES", "DISTILLED", "PAPER", "run"]
 
-PAPER, ANCHORED = "DFM, paper", "DFM, anchored"
+PAPER, DISTILLED = "DFM, paper", "DFM, distilled"
 _TUNERS: dict[str, Callable[[Split, int], Tuned]] = {
     "bias only": tune_bias,
     "FM, ALS": tune_als,
     "FM, SGD": tune_sgd,
 }
-RIVALS = (*_TUNERS, "FM, Gibbs")
-_BITS = {PAPER: (8, 16, 32, 64), ANCHORED: (8, 16, 32, 64, 128)}
+BASELINES = (*_TUNERS, "FM, Gibbs")
+_BITS = {PAPER: (8, 16, 32, 64), DISTILLED: (8, 16, 32, 64, 128)}
 _SEEDS = {"ml-100k": 3}  # of the others, which are larger, 1
 
 
@@ -38,7 +38,7 @@ def run(
     """Fit every model on every data set and score the test part.
 
     Bias-only, ALS and SGD are tuned on a validation part of the training data, fields included. The others have no
-    tuning: Gibbs and the anchored codes get ids, histories and raters; the paper's codes are as published, ids only,
+    tuning: Gibbs and the distilled codes get ids, histories and raters; the paper's codes are as published, ids only,
     with β = 10 and α = 0.
 
     Parameters
@@ -63,11 +63,7 @@ def run(
     if seeds is not None:
         check_integer("seeds", seeds, 1)
     folder = need_data(folder)
-    names = list(datasets or READERS)
-    for name in names:
-        if name not in READERS:
-            raise ValueError(f"no data set is called {name!r}; there are {', '.join(READERS)}")
-    for name in names:
+    for name in [check_choice("dataset", name, tuple(READERS)) for name in datasets or READERS]:
         rows: list[Row] = []
         for seed in range(seeds or _SEEDS.get(name, 1)):
             split = load(name, folder, seed)
@@ -93,6 +89,6 @@ def compare(split: Split, seed: int, bits: Sequence[int] | None, say: Callable[[
     add("FM, Gibbs", None, FM(rank=16, solver="gibbs", pairs="across", random_state=seed), WITH_HISTORY)
     for length in bits or _BITS[PAPER]:
         add(PAPER, length, DiscreteFM(length, random_state=seed), ())
-    for length in bits or _BITS[ANCHORED]:
-        add(ANCHORED, length, DistilledFM(length, random_state=seed), WITH_HISTORY)
+    for length in bits or _BITS[DISTILLED]:
+        add(DISTILLED, length, DistilledFM(length, random_state=seed), WITH_HISTORY)
     return rows

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from bitfm.data import Block, Blocks, history, raters
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import split_cold, split_per_user
+from bitfm.validation import check_choice
 
 from bitfm_research.bench.readers import Ratings, read_1m, read_100k, read_douban, read_paper
 
@@ -116,9 +117,7 @@ def load(name: str, folder: Path | None = None, seed: int = 0, cold_items: float
     cold_items : float, optional
         Leave this share of the items out of the training part, and all others out of the test part.
     """
-    if name not in READERS:
-        raise ValueError(f"no data set is called {name!r}; there are {', '.join(READERS)}")
-    data = READERS[name](need_data(folder))
+    data = READERS[check_choice("dataset", name, tuple(READERS))](need_data(folder))
     if data.train is not None:
         train, protocol = data.train, "the paper's split"
     else:

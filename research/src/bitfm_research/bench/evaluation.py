@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from bitfm.evaluation import compare, ndcg, ndcg_per_user, rank_metrics
 from sklearn.metrics import ndcg_score
 
+from bitfm_research.bench._comparison import best_seconds
 from bitfm_research.bench.measure import Row
 
 __all__ = ["run"]
@@ -28,8 +29,8 @@ def run(n_users: int = _USERS, n_ratings: int = _RATINGS, *, repeat: int = 5) ->
     Returns
     -------
     list of dict
-        A row a measure with ``what``, ``method`` and ``seconds``; scikit-learn takes a user at a time, and is timed on
-        a hundredth of them.
+        One row per measure, with ``what``, ``method`` and ``seconds``; scikit-learn takes one user at a time, and is
+        timed on a hundredth of them.
     """
     rng = np.random.default_rng(0)
     users, truth = rng.integers(n_users, size=n_ratings), rng.integers(1, 6, n_ratings).astype(float)
@@ -45,19 +46,11 @@ def run(n_users: int = _USERS, n_ratings: int = _RATINGS, *, repeat: int = 5) ->
         "95 % intervals of NDCG@1 to @10, 1,000 draws": lambda: each.interval(),
         "paired test of two models by NDCG@1 to @10, 10,000 draws": lambda: compare(each, less),
     }
-    rows = [{"what": what, "method": ours, "seconds": _best(work, repeat)} for what, work in measures.items()]
+    best = best_seconds(measures, repeat)
+    rows = [{"what": what, "method": ours, "seconds": taken} for what, taken in best.items()]
     theirs = f"scikit-learn {importlib.metadata.version('scikit-learn')}"
     seconds = _user_by_user(users, truth, scores, max(n_users // 100, 1)) * n_users / max(n_users // 100, 1)
     return [*rows, {"what": "NDCG@10 alone, a user at a time", "method": theirs, "seconds": seconds}]
-
-
-def _best(work: Callable[[], Any], repeat: int) -> float:
-    times = []
-    for _ in range(repeat):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return min(times)
 
 
 def _user_by_user(

@@ -29,7 +29,7 @@ def run(
     folder: Path | None = None,
     say: Callable[[str], None] = print,
 ) -> Iterator[tuple[Split, list[Row]]]:
-    """Fit Gibbs and anchored codes with more and more fields, on warm items and then on cold ones.
+    """Fit Gibbs and distilled codes with more and more fields, on warm items and then on cold ones.
 
     Yields
     ------
@@ -77,7 +77,7 @@ def compare_cold(split: Split, bits: int, seed: int, say: Callable[[str], None])
 def _machines(bits: int, seed: int) -> dict[str, Any]:
     return {
         "FM, Gibbs": FM(rank=16, solver="gibbs", pairs="across", random_state=seed),
-        "DFM, anchored": DistilledFM(bits, random_state=seed),
+        "DFM, distilled": DistilledFM(bits, random_state=seed),
     }
 
 

@@ -17,7 +17,7 @@ from bitfm_research.bench.measure import Row
 
 __all__ = ["run"]
 
-_BYTES_A_FEATURE = 16  # a code of 64 bits, a gain and a weight
+_BYTES_PER_FEATURE = 16  # a code of 64 bits, a gain and a weight
 _SMALL = 1000  # features of the model that has all libraries loaded
 _ROUNDS = 3
 _METHODS = {  # the name of each, its format and what scores
@@ -66,12 +66,12 @@ def run(
         say("opening a model is left out: resident memory is read from /proc, which only Linux has")
         return
     with _scratch(folder) as scratch:
-        size, rows = _openings(round(megabytes * 1e6 / _BYTES_A_FEATURE), Path(scratch), say)
+        size, rows = _openings(round(megabytes * 1e6 / _BYTES_PER_FEATURE), Path(scratch), say)
     yield f"From a file of {size / 1e6:,.1f} MB to the first score, in a fresh process", rows
 
 
 def _scratch(folder: Path | None) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder that goes away; not in the usual place, which is often no disk but memory."""
+    """Return a folder that goes away; not in the usual place, which is often in memory, not on a disk."""
     return tempfile.TemporaryDirectory(prefix="bitfm-bench-", dir=folder or Path.cwd())
 
 
@@ -96,7 +96,7 @@ def _sizes(n_features: int, scratch: Path) -> list[Row]:
 
 
 def _openings(n_features: int, scratch: Path, say: Callable[[str], None]) -> tuple[int, list[Row]]:
-    """Return the size of bitfm's file and, for each state that a file is in, a row a method."""
+    """Return the size of bitfm's file and, for each state that a file is in, one row per method."""
     say(f"write {n_features:,} features as {', '.join(FORMATS)}")
     small, large = scratch / "small", scratch / "large"
     _write(_SMALL, small)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from bitfm.core import score_pairs_by_records, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.retrieval import records_of
 
-from bitfm_research.bench._contest import OURS, contest
+from bitfm_research.bench._comparison import OURS, compare_times
+from bitfm_research.bench.generated import sparse_rows
 from bitfm_research.bench.measure import Row
 
 __all__ = ["FEATURES", "run"]
@@ -51,7 +51,7 @@ def run(
         rows: list[Row] = []
         for values in ("real", "binary"):
             X = _pairs(n, pairs, values)
-            rows += _contest(f"{values} x", X, tables, "feature" if values == "real" else "field")
+            rows += _comparison(f"{values} x", X, tables, "feature" if values == "real" else "field")
         yield f"{pairs:,} pairs of {_NON_ZEROS} of {n:,} features, {_BITS} bits or numbers each", rows
 
 
@@ -69,14 +69,14 @@ def _tables(n: int) -> dict[str, tuple[str, npt.NDArray[np.uint8]]]:
     }
 
 
-def _contest(what: str, X: Blocks, tables: dict[str, tuple[str, npt.NDArray[np.uint8]]], gains: str) -> list[Row]:
+def _comparison(what: str, X: Blocks, tables: dict[str, tuple[str, npt.NDArray[np.uint8]]], gains: str) -> list[Row]:
     design: Any = X.design(np.float32)
-    names = {f"{OURS}, a gain a {gains}": gains, "float32 table": "float32", "int8 table": "int8"}
-    rivals = {}
+    names = {f"{OURS}, one gain per {gains}": gains, "float32 table": "float32", "int8 table": "int8"}
+    methods = {}
     for name, table in names.items():
         kind, records = tables[table]
-        rivals[name] = partial(score_pairs_by_records, design, 3.5, records, kind, _BITS, True, 1)
-    rows = contest(what, len(X), rivals, rounds=50, seconds=5)
+        methods[name] = partial(score_pairs_by_records, design, 3.5, records, kind, _BITS, True, 1)
+    rows = compare_times(what, len(X), methods, rounds=50, seconds=5)
     return [
         {
             "what": row["what"],
@@ -95,11 +95,8 @@ def _pairs(n: int, n_pairs: int, values: str) -> Blocks:
     each, half = _NON_ZEROS // 2, n // 2
 
     def side() -> Block:
-        x = rng.random(n_pairs * each, np.float32) if values == "real" else np.ones(n_pairs * each, np.float32)
+        x = rng.random((n_pairs, each), np.float32) if values == "real" else 1
         columns = np.arange(each) * (half // each) + rng.integers(half // each, size=(n_pairs, each))  # all different
-        table = sp.csr_matrix(
-            (x, columns.astype(np.int32).ravel(), np.arange(0, n_pairs * each + 1, each)), (n_pairs, half)
-        )
-        return Block(np.arange(n_pairs), {"features": table})
+        return Block(np.arange(n_pairs), {"features": sparse_rows(columns, x, half)})
 
     return Blocks(user=side(), item=side())

@@ -12,7 +12,7 @@ from bitfm_research.bench.measure import Row
 
 __all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "draw_sizes", "save"]
 
-_OURS = LINES["DFM, anchored"]
+_OURS = LINES["DFM, distilled"]
 # By a part of a method's name; the rest of it is a version.
 _SEARCHES: dict[str, dict[str, Any]] = {
     "bitfm, exact": _OURS,
@@ -25,7 +25,7 @@ _SEARCHES: dict[str, dict[str, Any]] = {
 
 
 def draw_accuracy(rows: Sequence[Row]) -> Any:
-    """Draw NDCG@10 against bits: a panel a data set, a line a kind of codes, and a level for each rival."""
+    """Draw NDCG@10 against bits: a panel per data set, a line per kind of codes, and a level per baseline."""
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
@@ -55,12 +55,12 @@ def _accuracy_panel(axes: Any, rows: Sequence[Row]) -> None:
     ticks = sorted({row["bits"] for row in rows if row["bits"]})
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.set_xlabel("bits a feature")
+    axes.set_xlabel("bits per feature")
     axes.margins(y=0.1)
 
 
 def draw_ablation(rows: Sequence[Row]) -> Any:
-    """Draw NDCG@10 of every setting, a panel an ablation, all to one scale; steps of a quantity are joined."""
+    """Draw NDCG@10 of every setting, a panel per ablation, all to one scale; steps of a quantity are joined."""
     import matplotlib
 
     names = list(dict.fromkeys(row["ablation"] for row in rows))
@@ -70,7 +70,7 @@ def draw_ablation(rows: Sequence[Row]) -> Any:
             mine = [row for row in rows if row["ablation"] == name]
             settings = list(dict.fromkeys(row["setting"] for row in mine))
             means, errors = _mean_and_spread([[r["NDCG@10"] for r in mine if r["setting"] == s] for s in settings])
-            style = {**LINES["DFM, anchored"], **({} if mine[0]["quantity"] else {"linestyle": "none"})}
+            style = {**LINES["DFM, distilled"], **({} if mine[0]["quantity"] else {"linestyle": "none"})}
             axes.errorbar(range(len(settings)), means, errors, capsize=2.5, elinewidth=0.9, **style)
             axes.set_xticks(range(len(settings)), settings)
             axes.set_xlim(-0.5, len(settings) - 0.5)

@@ -17,6 +17,7 @@ from bitfm import parameters
 from bitfm.evaluation import rank_metrics, split_per_user
 from bitfm.models import FM, BiasModel, DistilledFM
 from bitfm.recommender import Evaluation, Recommender
+from bitfm.validation import check_choice
 from sklearn.base import clone
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
@@ -34,9 +35,7 @@ Tables = Iterator[tuple[str, list[Row]]]
 
 def run(parts: Sequence[str] | None = None, *, folder: Path | None = None, say: Callable[[str], None]) -> Tables:
     """Measure some parts, or all: a title and rows for each table."""
-    for name in parts or PARTS:
-        if name not in PARTS:
-            raise ValueError(f"no part is called {name!r}; there are {', '.join(PARTS)}")
+    for name in [check_choice("part", name, tuple(PARTS)) for name in parts or PARTS]:
         yield from PARTS[name](need_data(folder) if name != "categories" else Path(), say)
 
 
@@ -199,7 +198,7 @@ def _split(data: pl.DataFrame, seed: int, fraction: float = 0.8) -> tuple[pl.Dat
 def _with_baselines(
     recommender: Recommender, train: Any, judge: Callable[..., Evaluation], seconds: float, seed: int
 ) -> list[Row]:
-    """Return rows of bias only, a real-valued machine on the same examples, and the recommender."""
+    """Return rows of bias only, a real-valued FM on the same examples, and the recommender."""
     X, y = recommender.training_data(train)
     teacher = recommender.model_.teacher
     real = FM(16) if teacher is None else clone(teacher)

@@ -93,11 +93,12 @@ def spread(values: Sequence[float], digits: int = 4) -> str:
     return mean if len(set(values)) == 1 else f"{mean} ± {statistics.stdev(values):,.{digits}f}"
 
 
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
+def write_csv(path: Path, rows: Sequence[Row], names: Sequence[str] = ()) -> None:
     """Write rows, all at once or not at all; a column that a row lacks is empty."""
     text = io.StringIO(newline="")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = csv.DictWriter(text, names, lineterminator="\n")
+    table = csv.DictWriter(
+        text, names or list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
+    )
     table.writeheader()
     table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     with atomic_write(path) as file:

@@ -18,11 +18,11 @@ from bitfm.validation import check_choice
 
 from bitfm_research.bench._approximate import approximate
 from bitfm_research.bench._bandwidth import bandwidth
-from bitfm_research.bench._contest import OURS, contest, recall
-from bitfm_research.bench._generated import BITS, generated_codes, generated_features
-from bitfm_research.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product, need_opponents
+from bitfm_research.bench._comparison import OURS, compare_times, recall
+from bitfm_research.bench._libraries import Search, binary_flat, flat, implicit_topk, matrix_product, need_libraries
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm_research.bench.datasets import load, need_data
+from bitfm_research.bench.generated import BITS, generated_codes, generated_features
 from bitfm_research.bench.measure import WITH_HISTORY, Row
 from bitfm_research.bench.sizes import sizes
 
@@ -53,7 +53,7 @@ def run(
         it takes. Some parts have more columns, and "rows" has others.
     """
     wanted = [check_choice("part", part, tuple(PARTS)) for part in parts or PARTS]
-    need_opponents()
+    need_libraries()
     for part in wanted:
         with single_blas_thread():
             for title, rows in PARTS[part](folder, say):
@@ -65,7 +65,7 @@ def _trained(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[
     folder = need_data(folder)
     for name in ("yelp", "amazon"):
         split = load(name, folder)
-        for objective, codes in (("anchored", DistilledFM(BITS, validation_fraction=0)), ("paper", DiscreteFM(BITS))):
+        for objective, codes in (("distilled", DistilledFM(BITS, validation_fraction=0)), ("paper", DiscreteFM(BITS))):
             say(f"{name}: fit {objective} codes")
             # The validation would find that ids alone are worth no codes on these sets, and set all gains to 0.
             model = codes.fit(split.blocks(), split.train[2])
@@ -77,13 +77,13 @@ def _all_users(what: str, model: CodeModel, n_users: int) -> list[Row]:
     index, users = model.index(), np.arange(n_users)
     of_users, of_items = ids_as_vectors(model, n_users)
     codes = np.asarray(model.codes_)
-    rivals: dict[str, Callable[[], Any]] = {OURS: lambda: index.search(users, _TOP, n_jobs=1)}
+    methods: dict[str, Callable[[], Any]] = {OURS: lambda: index.search(users, _TOP, n_jobs=1)}
     for name, search in (flat(of_items), matrix_product(of_items), implicit_topk(of_items)):
-        rivals[name] = partial(search, of_users, _TOP)
+        methods[name] = partial(search, of_users, _TOP)
     name, search = binary_flat(codes[n_users:])
-    rivals[name] = partial(search, codes[:n_users], _TOP)
-    rivals[f"{OURS}, 2 threads"] = lambda: index.search(users, _TOP, n_jobs=2)
-    return contest(what, n_users, rivals)
+    methods[name] = partial(search, codes[:n_users], _TOP)
+    methods[f"{OURS}, 2 threads"] = lambda: index.search(users, _TOP, n_jobs=2)
+    return compare_times(what, n_users, methods)
 
 
 def _codes(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:
@@ -94,10 +94,10 @@ def _codes(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[st
         of_users, of_items = ids_as_vectors(model, _QUERIES)
         codes = np.asarray(model.codes_)
         title = f"{n_items:,} generated items that are codes with gains and biases"
-        opponents: list[tuple[str, Search, npt.NDArray[Any]]] = [(*flat(of_items), of_users)]
+        libraries: list[tuple[str, Search, npt.NDArray[Any]]] = [(*flat(of_items), of_users)]
         if n_items == _MILLION:
-            opponents.append((*binary_flat(codes[_QUERIES:]), codes[:_QUERIES]))
-        yield from _one_and_many(title, OURS, model.index(), opponents, many=n_items == _MILLION)
+            libraries.append((*binary_flat(codes[_QUERIES:]), codes[:_QUERIES]))
+        yield from _one_and_many(title, OURS, model.index(), libraries, many=n_items == _MILLION)
 
 
 def _context(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:
@@ -112,8 +112,8 @@ def _context(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[
     )
     _, of_items = ids_as_vectors(model, _QUERIES + n_contexts)
     title = f"{_MILLION:,} generated items that are codes, users with context"
-    opponents = [(*flat(of_items), users_as_vectors(index, queries))]
-    yield from _one_and_many(title, OURS, index, opponents, queries=queries)
+    libraries = [(*flat(of_items), users_as_vectors(index, queries))]
+    yield from _one_and_many(title, OURS, index, libraries, queries=queries)
 
 
 def _features(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:
@@ -121,21 +121,21 @@ def _features(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple
     say(f"generate {_MILLION:,} items with ten features each")
     model, items = generated_features(_QUERIES, _MILLION)
     exact = model.index(items)
-    opponents = [(*flat(items_as_vectors(exact)), users_as_vectors(exact, np.arange(_QUERIES)))]
+    libraries = [(*flat(items_as_vectors(exact)), users_as_vectors(exact, np.arange(_QUERIES)))]
     title = f"{_MILLION:,} generated items with features"
-    yield from _one_and_many(title, f"{OURS}, exact", exact, opponents)
+    yield from _one_and_many(title, f"{OURS}, exact", exact, libraries)
     say("learn row codes")
     by_codes = model.index(items, mode="codes")
     found = [index.search(np.arange(_QUERIES), _TOP)[0] for index in (exact, by_codes)]
     ours = f"{OURS}, row codes of 64 bits (recall@{_TOP} {recall(*found):.4f})"
-    yield from _one_and_many(title, ours, by_codes, opponents)
+    yield from _one_and_many(title, ours, by_codes, libraries)
 
 
 def _one_and_many(
     title: str,
     ours: str,
     index: Index,
-    opponents: Sequence[tuple[str, Search, npt.NDArray[Any]]],
+    libraries: Sequence[tuple[str, Search, npt.NDArray[Any]]],
     *,
     queries: Blocks | None = None,
     many: bool = True,
@@ -144,15 +144,15 @@ def _one_and_many(
     users: Any = np.arange(_QUERIES) if queries is None else queries
     n_one = _ONE_BY_ONE[not many]
     one = [users[u : u + 1] for u in range(n_one)]
-    rivals: dict[str, Callable[[], Any]] = {ours: lambda: [index.search(u, _TOP, n_jobs=1) for u in one]}
-    for name, search, vectors in opponents:
-        rivals[name] = partial(search, vectors[:n_one], _TOP, 1)
-    yield title, contest("one query after another", n_one, rivals)
+    methods: dict[str, Callable[[], Any]] = {ours: lambda: [index.search(u, _TOP, n_jobs=1) for u in one]}
+    for name, search, vectors in libraries:
+        methods[name] = partial(search, vectors[:n_one], _TOP, 1)
+    yield title, compare_times("one query after another", n_one, methods)
     if many:
-        rivals = {ours: lambda: index.search(users, _TOP, n_jobs=1)}
-        rivals |= {name: partial(search, vectors, _TOP) for name, search, vectors in opponents}
-        rivals[f"{ours}, 2 threads"] = lambda: index.search(users, _TOP, n_jobs=2)
-        yield title, contest(f"{_QUERIES:,} queries at once", _QUERIES, rivals)
+        methods = {ours: lambda: index.search(users, _TOP, n_jobs=1)}
+        methods |= {name: partial(search, vectors, _TOP) for name, search, vectors in libraries}
+        methods[f"{ours}, 2 threads"] = lambda: index.search(users, _TOP, n_jobs=2)
+        yield title, compare_times(f"{_QUERIES:,} queries at once", _QUERIES, methods)
 
 
 def _rows(folder: Path | None, say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models import Iteration
 from bitfm.models.discrete import DiscreteFM
 
 from bitfm_research.bench._peak import input_bytes, model_bytes, peak_bytes, reset_peak
+from bitfm_research.bench.generated import sparse_rows
 
 __all__ = ["run"]
 
@@ -52,7 +52,7 @@ def run(
         "interactions": len(X),
         "bits": bits,
         "init": init,
-        **{f"seconds a {stage} iteration": min(times) for stage, times in stages.items() if times},
+        **{f"seconds per {stage} iteration": min(times) for stage, times in stages.items() if times},
         "seconds in all": seconds,
         "peak MB of the fit": (peak_bytes() - before) / 1e6,
         "3 × input + model with delegate, MB": allowed / 1e6,
@@ -67,10 +67,7 @@ def _generate(n_users: int, n_items: int, n_attributes: int, n: int) -> tuple[Bl
     per_item = 20
     columns = (n_attributes * rng.random((n_items, per_item)) ** 2).astype(np.int32)
     columns[:, 0] = rng.integers(n_attributes, size=n_items)
-    values = np.full(columns.size, 1 / np.sqrt(per_item), np.float32)
-    attributes = sp.csr_matrix(
-        (values, columns.ravel(), np.arange(0, columns.size + 1, per_item)), shape=(n_items, n_attributes)
-    )
+    attributes = sparse_rows(columns, 1 / np.sqrt(per_item), n_attributes)
     attributes.sum_duplicates()
     taste_u, taste_i = rng.normal(size=(n_users, 4)), rng.normal(size=(n_items, 4))
     score = 3.5 + 0.4 * np.einsum("ij,ij->i", taste_u[users], taste_i[items]) + rng.normal(0, 0.7, n)

@@ -1,4 +1,4 @@
-"""The time of a query against the size of the catalogue, beside every opponent."""
+"""The time of a query against the size of the catalogue, beside other libraries."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from bitfm.retrieval import Index
 
-from bitfm_research.bench._contest import OURS, contest, recall
-from bitfm_research.bench._generated import generated_codes, generated_features
-from bitfm_research.bench._opponents import Search, binary_flat, flat, implicit_topk, matrix_product
+from bitfm_research.bench._comparison import OURS, compare_times, recall
+from bitfm_research.bench._libraries import Search, binary_flat, flat, implicit_topk, matrix_product
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
+from bitfm_research.bench.generated import generated_codes, generated_features
 from bitfm_research.bench.measure import Row
 
 __all__ = ["losses", "sizes"]
@@ -23,7 +23,7 @@ _TOP = 10
 _SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _QUERIES, _FEWER, _FEW_FROM = 2000, 200, 10_000_000  # a batch, and from how many items on it is smaller
 _PAIRS_ONE_BY_ONE = 100_000_000
-_ROUNDS, _SECONDS = 25, 10.0  # of a contest: small catalogues need many rounds, large ones get two
+_ROUNDS, _SECONDS = 25, 10.0  # of a comparison: small catalogues need many rounds, large ones get two
 _LONGEST = 30.0  # seconds: who would need more for a round is left out
 _EXACT, _ROW_CODES = f"{OURS}, exact", f"{OURS}, row codes"
 # Who takes vectors, and the memory each needs beside them, in copies: for its own and for the scores of some queries.
@@ -31,11 +31,11 @@ _COPIES: dict[Callable[[Any], tuple[str, Search]], float] = {flat: 1, implicit_t
 
 
 class _Catalogue(NamedTuple):
-    """Ours, and for each opponent the items and the queries as it takes them."""
+    """Ours, and for each library the items and the queries as it takes them."""
 
     title: str
     ours: dict[str, Index]
-    opponents: dict[Callable[[Any], tuple[str, Search]], tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+    libraries: dict[Callable[[Any], tuple[str, Search]], tuple[npt.NDArray[Any], npt.NDArray[Any]]]
 
 
 def sizes(
@@ -54,7 +54,7 @@ def sizes(
     codes, features : numbers of items that are codes, and that have features; rising
     n_queries : of a batch; from 10,000,000 items on 200 at most
     longest : seconds
-        An opponent that would need more for a batch, by what it took for fewer items, is left out.
+        A library that would need more for a batch, by what it took for fewer items, is left out.
 
     Yields
     ------
@@ -72,7 +72,7 @@ def sizes(
 
 
 def losses(rows: Sequence[Row]) -> list[Row]:
-    """Return what to say of the opponents that are faster than our exact search."""
+    """Return what to say of the libraries that are faster than our exact search."""
     columns = ("what", "items", "method", "µs per query", "times")
     faster = [row for row in rows if row["times"] < 1 and not row["method"].startswith(OURS)]
     return [{name: row[name] for name in columns} for row in faster]
@@ -83,8 +83,8 @@ def _codes(n_queries: int, n_items: int) -> _Catalogue:
     of_users, of_items = ids_as_vectors(model, n_queries)
     codes = np.asarray(model.codes_)
     title = f"{n_items:,} generated items that are codes with gains and biases"
-    opponents = dict.fromkeys(_COPIES, (of_items, of_users))
-    return _Catalogue(title, {_EXACT: model.index()}, opponents | {binary_flat: (codes[n_queries:], codes[:n_queries])})
+    libraries = dict.fromkeys(_COPIES, (of_items, of_users))
+    return _Catalogue(title, {_EXACT: model.index()}, libraries | {binary_flat: (codes[n_queries:], codes[:n_queries])})
 
 
 def _features(n_queries: int, n_items: int) -> _Catalogue:
@@ -106,24 +106,24 @@ def _compare(
 ) -> list[Row]:
     """Time all who fit; `pace` keeps the seconds that each needs for a query and an item, from size to size."""
     users = np.arange(n_queries)
-    opponents = dict(_built(catalogue, say))
+    libraries = dict(_built(catalogue, say))
     n_one = min(n_queries, 500, max(50, _PAIRS_ONE_BY_ONE // n_items))
     each = [users[u : u + 1] for u in range(n_one)]
     rows: list[Row] = []
     for way, queries, n in (("one query", each, n_one), ("batch", [users], n_queries)):
         what = f"{name}, {way}"
-        rivals: dict[str, Callable[[], Any]] = {
+        methods: dict[str, Callable[[], Any]] = {
             method: partial(_search_all, index, queries) for method, index in catalogue.ours.items()
         }
-        for method, (search, vectors) in opponents.items():
+        for method, (search, vectors) in libraries.items():
             seconds = pace.get((what, method), 0) * n_items * n
             if seconds > longest:
-                say(f"{what}, {n_items:,} items: without {method}, which would take about {seconds:.0f} s a round")
+                say(f"{what}, {n_items:,} items: without {method}, which would take about {seconds:.0f} s per round")
             elif way == "batch":
-                rivals[method] = partial(search, vectors, _TOP)
+                methods[method] = partial(search, vectors, _TOP)
             else:
-                rivals[method] = partial(search, vectors[:n], _TOP, 1)
-        for row in contest(what, n, rivals, rounds=_ROUNDS, seconds=_SECONDS):
+                methods[method] = partial(search, vectors[:n], _TOP, 1)
+        for row in compare_times(what, n, methods, rounds=_ROUNDS, seconds=_SECONDS):
             pace[what, row["method"]] = row["µs per query"] / 1e6 / n_items
             rows.append({"what": what, "items": n_items, "queries": n, **row})
     return _with_recall(rows, catalogue.ours, users)
@@ -135,10 +135,10 @@ def _search_all(index: Index, queries: Sequence[npt.NDArray[Any]]) -> None:
 
 
 def _built(catalogue: _Catalogue, say: Callable[[str], None]) -> Iterator[tuple[str, tuple[Search, npt.NDArray[Any]]]]:
-    """Build the opponents, as many as there is memory for."""
+    """Build the libraries, as many as there is memory for."""
     memory = 0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    memory -= 2 * max(items.nbytes for items, _ in catalogue.opponents.values())  # these themselves, and ours
-    for make, (items, queries) in catalogue.opponents.items():
+    memory -= 2 * max(items.nbytes for items, _ in catalogue.libraries.values())  # these themselves, and ours
+    for make, (items, queries) in catalogue.libraries.items():
         needed = _COPIES.get(make, 1) * items.nbytes
         if needed > memory:
             say(f"{len(items):,} items: without {make.__name__}, for whose {needed / 1e9:.1f} GB there is no room")

@@ -1,7 +1,7 @@
 """Hyper-parameters chosen on a validation part of the training data, for models that do not choose their own.
 
-The rivals of the codes deserve their best settings, and the test part must not be what finds them. Each search fits to
-90 % of the training ratings, compares by RMSE on the rest, and returns a model to be fitted to all of them.
+Baselines deserve their best settings, and the test part must not be what finds them. Each search fits to 90 % of the
+training ratings, compares by RMSE on the rest, and returns a model to be fitted to all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``bitfm bench``: the figures this project claims, each by a command, opponents in the same run."""
+"""``bitfm bench``: the figures this project claims, each by a command, other libraries in the same run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def accuracy(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Score codes of every length beside bias-only and real-valued machines, tuned."""
+    """Score codes of every length beside bias-only and real-valued FMs, tuned."""
     from bitfm_research.bench import plots
     from bitfm_research.bench.accuracy import run
     from bitfm_research.bench.results import Results, command_line, over_seeds
@@ -107,7 +107,7 @@ def ablation(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Change one thing at a time about the anchored codes."""
+    """Change one thing at a time about the distilled codes."""
     from bitfm_research.bench import plots
     from bitfm_research.bench.ablation import run, select
     from bitfm_research.bench.results import Results, command_line, over_seeds
@@ -134,7 +134,7 @@ def retrieval(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for a CSV a part, and a picture of sizes (which needs the extra plots)."),
+        typer.Option(help="A folder for a CSV per part, and a picture of sizes (which needs the extra plots)."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -101,7 +101,7 @@ def _about(command: str, seed: int, quick: bool) -> dict[str, str]:
         "Seed": str(seed),
         "Versions": f"bitfm {__version__}, Python {platform.python_version()}, NumPy {numpy.__version__}, "
         f"SciPy {scipy.__version__}",
-        "Machine": f"{platform.machine()}, instruction set {isa()}",
+        "Computer": f"{platform.machine()}, instruction set {isa()}",
     }
     if quick:
         about["Quick"] = "a first look: some of the users, two code lengths; the numbers are not those of the paper"

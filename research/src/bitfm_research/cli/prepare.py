@@ -85,7 +85,7 @@ def movielens(
 
 @app.command()
 def csv(
-    path: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file with a rating a row.")],
+    path: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file with one rating per row.")],
     out: Out,
     user: Annotated[str, typer.Option(help="The column of users.")],
     item: Annotated[str, typer.Option(help="The column of items.")],

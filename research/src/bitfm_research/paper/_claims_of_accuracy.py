@@ -11,7 +11,8 @@ from bitfm_research.paper.names import (
     BITS,
     FEATURES,
     HASHING,
-    PAPER_RIVALS,
+    KS,
+    PAPER_BASELINES,
     PUBLISHED_AMAZON,
     WITH_FEATURES,
     WITH_IDS,
@@ -23,6 +24,7 @@ __all__ = ["bias_claims", "feature_claims", "id_claims", "published_claim"]
 _WHERE = "Section 5.2, Figure 1"
 _ABOVE = "it is above at every length"
 _TOLERANCE = 0.003
+_OTHER_CODES = (*HASHING, *PAPER_BASELINES, "DFM, paper")
 _BEST_CODES = {"yelp": 7.95, "amazon": 2.38}
 _LIBFM = {"yelp": -3.24, "amazon": -2.40}
 _LIBFM_8 = {"yelp": -5.68, "amazon": -4.76}
@@ -33,79 +35,37 @@ _DCMF = {"yelp": -1.58, "amazon": -0.76}
 
 def id_claims(means: Means) -> list[Claim]:
     """Return the claims on the paper's data sets."""
-
-    def libfm(dataset: str, bits: Sequence[int] = BITS) -> Comparison:
-        return compare(means, dataset, "DFM, paper", ["FM, SGD"], bits=bits)
-
+    dfm = _against(means, "DFM, paper", PAPER_BASELINES)
+    distilled = _against(means, "DFM, distilled", _OTHER_CODES, ks=[10])
+    libfm, at_8, at_64 = (_against(means, "DFM, paper", ["FM, SGD"], bits=bits) for bits in (BITS, [8], [64]))
     return [
-        _average(
-            "DFM is better than the other binarised methods BCCF, DCF and DCMF",
-            HALF,
-            _BEST_CODES,
-            lambda dataset: compare(means, dataset, "DFM, paper", PAPER_RIVALS),
-        ),
-        _above_all(
-            "DFM (anchored) is better than every other binarised method",
-            WITH_IDS,
-            lambda dataset, rivals: compare(means, dataset, "DFM, anchored", rivals, ks=[10]),
-        ),
+        _average("DFM is better than the other binarised methods BCCF, DCF and DCMF", HALF, _BEST_CODES, dfm),
+        _above_all("DFM (distilled) is better than every other binarised method", WITH_IDS, distilled),
         _average("DFM loses little against libFM on average", SMALL_LOSS, _LIBFM, libfm),
-        _average("DFM loses little against libFM at 8 bits", SMALL_LOSS, _LIBFM_8, lambda dataset: libfm(dataset, [8])),
-        _average(
-            "DFM loses little against libFM at 64 bits", SMALL_LOSS, _LIBFM_64, lambda dataset: libfm(dataset, [64])
-        ),
+        _average("DFM loses little against libFM at 8 bits", SMALL_LOSS, _LIBFM_8, at_8),
+        _average("DFM loses little against libFM at 64 bits", SMALL_LOSS, _LIBFM_64, at_64),
         _shrinking(libfm),
-        _average(
-            "DCF is slightly worse than DCMF", HALF, _DCMF, lambda dataset: compare(means, dataset, "DCF", ["DCMF"])
-        ),
-        _consistent(
-            "DCF is better than BCCF at every length",
-            _WHERE,
-            WITH_IDS,
-            lambda dataset: compare(means, dataset, "DCF", ["BCCF"]),
-        ),
+        _average("DCF is slightly worse than DCMF", HALF, _DCMF, _against(means, "DCF", ["DCMF"])),
+        _consistent("DCF is better than BCCF at every length", WITH_IDS, _against(means, "DCF", ["BCCF"])),
     ]
 
 
 def feature_claims(means: Means) -> list[Claim]:
     """Return the same claims where items have features, on other data than the paper's."""
-    rivals = [name for rival in PAPER_RIVALS for name in (rival, rival + FEATURES)]
+    with_and_without = [name for baseline in PAPER_BASELINES for name in (baseline, baseline + FEATURES)]
+    dfm = _against(means, "DFM, paper" + FEATURES, with_and_without)
+    all_codes = [*_OTHER_CODES, *(name + FEATURES for name in _OTHER_CODES)]
+    distilled = _against(means, "DFM, distilled" + FEATURES, all_codes, ks=[10])
+    libfm = _against(means, "DFM, paper" + FEATURES, ["FM, SGD" + FEATURES])
+    dcmf = _against(means, "DCF", ["DCMF" + FEATURES])
+    sets = WITH_FEATURES
     return [
-        _average(
-            "DFM is better than BCCF, DCF and DCMF, given features",
-            HALF,
-            _BEST_CODES,
-            lambda dataset: compare(means, dataset, "DFM, paper" + FEATURES, rivals),
-            WITH_FEATURES,
-        ),
-        _above_all(
-            "DFM (anchored) is better than every other binarised method, given features",
-            WITH_FEATURES,
-            lambda dataset, others: compare(
-                means, dataset, "DFM, anchored" + FEATURES, [*others, *(name + FEATURES for name in others)], ks=[10]
-            ),
-        ),
-        _average(
-            "DFM loses little against libFM, both given features",
-            SMALL_LOSS,
-            _LIBFM,
-            lambda dataset: compare(means, dataset, "DFM, paper" + FEATURES, ["FM, SGD" + FEATURES]),
-            WITH_FEATURES,
-        ),
-        _average(
-            "DCF is slightly worse than DCMF, which is given features",
-            HALF,
-            _DCMF,
-            lambda dataset: compare(means, dataset, "DCF", ["DCMF" + FEATURES]),
-            WITH_FEATURES,
-        ),
-        _consistent(
-            "DCF is better than BCCF at every length",
-            _WHERE,
-            WITH_FEATURES,
-            lambda dataset: compare(means, dataset, "DCF", ["BCCF"]),
-        ),
-        *_beside_the_bias(means, WITH_FEATURES, FEATURES),
+        _average("DFM is better than BCCF, DCF and DCMF, given features", HALF, _BEST_CODES, dfm, sets),
+        _above_all("DFM (distilled) is better than every other binarised method, given features", sets, distilled),
+        _average("DFM loses little against libFM, both given features", SMALL_LOSS, _LIBFM, libfm, sets),
+        _average("DCF is slightly worse than DCMF, which is given features", HALF, _DCMF, dcmf, sets),
+        _consistent("DCF is better than BCCF at every length", sets, _against(means, "DCF", ["BCCF"])),
+        *_beside_the_bias(means, sets, FEATURES),
     ]
 
 
@@ -130,6 +90,13 @@ def published_claim(means: Means) -> Claim:
     return Claim(
         "NDCG@10 of DFM at 64 bits, as its authors publish it", "the authors' program", "NDCG", rule, (finding,)
     )
+
+
+def _against(
+    means: Means, subject: str, baselines: Sequence[str], *, bits: Sequence[int] = BITS, ks: Sequence[int] = KS
+) -> Callable[[str], Comparison]:
+    """Return the comparison of a method with its baselines, given a data set."""
+    return lambda dataset: compare(means, dataset, subject, baselines, bits=bits, ks=ks)
 
 
 def _average(
@@ -159,28 +126,28 @@ def _shrinking(libfm: Callable[[str], Comparison]) -> Claim:
     return Claim("DFM's loss against libFM shrinks from 8 to 64 bits", _WHERE, "points", HALF.text, tuple(findings))
 
 
-def _consistent(title: str, where: str, datasets: Sequence[str], compared: Callable[[str], Comparison]) -> Claim:
+def _consistent(title: str, datasets: Sequence[str], compared: Callable[[str], Comparison]) -> Claim:
     """Return a claim of being above at every length, with the average difference as its number."""
     findings = []
     for dataset in datasets:
         it = compared(dataset)
         holds = all(value > 0 for value in it.by_length().values()) if it.cells else None
         findings.append(Finding(dataset, None, it.average, holds, it.told(), it.partial))
-    return Claim(title, where, "%", f"{_ABOVE}, on average over K", tuple(findings))
+    return Claim(title, _WHERE, "%", f"{_ABOVE}, on average over K", tuple(findings))
 
 
-def _above_all(title: str, datasets: Sequence[str], compared: Callable[[str, Sequence[str]], Comparison]) -> Claim:
-    """Return a target: above every rival at every length, with the smallest lead as its number."""
+def _above_all(title: str, datasets: Sequence[str], compared: Callable[[str], Comparison]) -> Claim:
+    """Return a target: above every baseline at every length, with the smallest lead as its number."""
     findings = []
     for dataset in datasets:
-        it = compared(dataset, (*HASHING, *PAPER_RIVALS, "DFM, paper"))
+        it = compared(dataset)
         if it.cells:
             behind = it.not_below()
             lengths = ", ".join(str(bits) for bits in it.by_length())
             why = (
                 f"Not above {'; '.join(behind)}."
                 if behind
-                else f"Above {', '.join(spoken(rival) for rival in it.rivals)} at {lengths} bits."
+                else f"Above {', '.join(spoken(baseline) for baseline in it.baselines)} at {lengths} bits."
             )
             findings.append(Finding(dataset, None, it.lowest, not behind, why + it.not_run(), it.partial))
         else:
@@ -197,7 +164,7 @@ def _beside_the_bias(means: Means, datasets: Sequence[str], suffix: str) -> list
             f"{_ABOVE} in NDCG@10",
             tuple(_bias_finding(means, dataset, method + suffix) for dataset in datasets),
         )
-        for name, method in (("DFM", "DFM, paper"), ("libFM", "FM, SGD"), ("DFM (anchored)", "DFM, anchored"))
+        for name, method in (("DFM", "DFM, paper"), ("libFM", "FM, SGD"), ("DFM (distilled)", "DFM, distilled"))
     ]
 
 

@@ -13,10 +13,12 @@ from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models import FM, DiscreteFM
 
-__all__ = ["N_WORDS", "WORDS_AN_ITEM", "RawFeatures", "random_fm", "with_words"]
+from bitfm_research.bench.generated import sparse_rows
 
-N_WORDS, WORDS_AN_ITEM = 8000, 200
-_SPREAD = 0.1  # of an untrained machine's weights and factors
+__all__ = ["N_WORDS", "WORDS_PER_ITEM", "RawFeatures", "random_fm", "with_words"]
+
+N_WORDS, WORDS_PER_ITEM = 8000, 200
+_SPREAD = 0.1  # of an untrained FM's weights and factors
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class RawFeatures:
 
     @classmethod
     def of(cls, n_users: int, n_items: int, *, words: bool, seed: int) -> Self:
-        """Return ids, and with `words` as many different words an item as the paper's times speak for."""
+        """Return ids, and with `words` as many different words per item as the paper's times speak for."""
         return cls(n_users, n_items, _words(n_items, np.random.default_rng(seed)) if words else None)
 
     @property
@@ -76,7 +78,7 @@ def with_words(model: DiscreteFM, features: RawFeatures, seed: int) -> DiscreteF
 
 
 def random_fm(features: RawFeatures, rank: int, seed: int) -> FM:
-    """Return a machine with random parameters, in double precision."""
+    """Return an FM with random parameters, in double precision."""
     rng = np.random.default_rng(seed)
     fm = FM(rank)
     fm.bias_, fm.fields_, fm.n_features_in_ = 3.5, features.pairs([0]).fields, features.n_features
@@ -87,9 +89,8 @@ def random_fm(features: RawFeatures, rank: int, seed: int) -> FM:
 
 def _words(n_items: int, rng: np.random.Generator) -> sp.csr_matrix:
     """Return items × words, one row of length one per item, as TF-IDF has them."""
-    apart = N_WORDS // WORDS_AN_ITEM
-    columns = np.arange(WORDS_AN_ITEM) * apart + rng.integers(apart, size=(n_items, WORDS_AN_ITEM))  # all different
-    x = rng.gamma(2.0, size=(n_items, WORDS_AN_ITEM)).astype(np.float32)
+    apart = N_WORDS // WORDS_PER_ITEM
+    columns = np.arange(WORDS_PER_ITEM) * apart + rng.integers(apart, size=(n_items, WORDS_PER_ITEM))  # all different
+    x = rng.gamma(2.0, size=(n_items, WORDS_PER_ITEM)).astype(np.float32)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    starts = np.arange(0, n_items * WORDS_AN_ITEM + 1, WORDS_AN_ITEM)
-    return sp.csr_matrix((x.ravel(), columns.astype(np.int32).ravel(), starts), (n_items, N_WORDS))
+    return sparse_rows(columns, x, N_WORDS)

@@ -25,7 +25,7 @@ _RATIOS = {
 
 
 def scores(means: Means, dataset: str) -> list[Block]:
-    """Return the table of a data set, a row a method and length, and what is missing from it."""
+    """Return the table of a data set, one row per method and length, and what is missing from it."""
     runs = sorted((run for run in means.runs(dataset) if is_main(run[0])), key=_place)
     expected = [*((method, None) for method in LEVELS), *((method, bits) for method in WITH_BITS for bits in BITS)]
     missing: dict[str, list[str]] = {}
@@ -52,7 +52,7 @@ def _score(means: Means, dataset: str, method: str, bits: int | None, best: floa
     low, high = (means.value(dataset, method, bits, f"NDCG {end}", 10) for end in ("low", "high"))
     interval = NOT_RUN if low is None or high is None else f"{low:.4f} to {high:.4f}"
     rmse, seconds = (means.value(dataset, method, bits, metric) for metric in ("RMSE", "seconds"))
-    error = "–" if method in ("random", "popularity") else _number(rmse)  # whose scores are no ratings
+    error = "–" if method in ("random", "popularity") else _number(rmse)  # whose scores are not ratings
     return [method, str(bits or "–"), *cells, interval, error, _number(seconds, 1)]
 
 

@@ -28,7 +28,7 @@ _THEIRS: dict[str, dict[str, Any]] = {
 
 
 def draw_settings(means: Means) -> Any:
-    """Draw NDCG@10 at 64 bits against β for DFM and L2 for FM, a panel a data set. None if there is nothing."""
+    """Draw NDCG@10 at 64 bits against β for DFM and L2 for FM, a panel per data set. None if there is nothing."""
     found = {
         name: (means.settings(name, "DFM, paper", "beta", 64), means.settings(name, "FM, SGD", "l2", 64))
         for name in WITH_IDS
@@ -85,7 +85,7 @@ def _broken_axis(axes: Any, values: list[float], zero: float) -> None:
 
 
 def draw_times(means: Means) -> Any:
-    """Draw the seconds for all pairs against bits, a panel a data set and what is known of an item. None if empty."""
+    """Draw the seconds for all pairs against bits, a panel per data set and what is known of an item. None if empty."""
     shown = [
         (dataset, what)
         for what in ("ids and words", "ids")

@@ -28,19 +28,11 @@ _WIDTH = 64  # numbers that the kernel for vectors takes at a time
 
 @dataclass(frozen=True)
 class Way:
-    """A way to score.
+    """A way to score."""
 
-    Attributes
-    ----------
-    n_pairs : int
-        How many pairs a run scores.
-    run : called with what `prepare` returns
-    prepare : what is worked out once for all pairs
-    """
-
-    n_pairs: int
-    run: Callable[[Any], Any]
-    prepare: Callable[[], Any] = lambda: None
+    n_pairs: int  # how many a run scores
+    run: Callable[[Any], Any]  # called with what `prepare` returns
+    prepare: Callable[[], Any] = lambda: None  # what is worked out once for all pairs
 
 
 def by_libfm_loop(fm: FM, pairs: Blocks) -> Way:

@@ -12,14 +12,7 @@ NOT_RUN = "not run"
 
 @dataclass(frozen=True)
 class Rule:
-    """When a claim holds.
-
-    Attributes
-    ----------
-    text : str
-        For the reader.
-    holds : called with the paper's number and the measured one
-    """
+    """When a claim holds: in words, and given the paper's number and the measured one."""
 
     text: str
     holds: Callable[[float, float], bool]
@@ -38,28 +31,14 @@ AS_FAST = Rule("the ratio is at least the paper's", lambda paper, measured: meas
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of a claim on one data set.
-
-    Attributes
-    ----------
-    dataset : str
-    paper : float or None
-        The paper's number; None where it gives none.
-    measured : float or None
-        None where the rows for it are missing.
-    holds : bool or None
-    why : str
-        A sentence or two, with the numbers behind the measured one.
-    partial : bool
-        Whether some of the rows for it are missing.
-    """
+    """What was found of a claim on one data set."""
 
     dataset: str
-    paper: float | None
-    measured: float | None = None
+    paper: float | None  # the paper's number, if it gives one
+    measured: float | None = None  # None where the rows for it are missing
     holds: bool | None = None
-    why: str = "Not run."
-    partial: bool = False
+    why: str = "Not run."  # a sentence or two, with the numbers behind the measured one
+    partial: bool = False  # whether some of the rows for it are missing
 
     @property
     def verdict(self) -> str:
@@ -71,18 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim.
-
-    Attributes
-    ----------
-    title : str
-    where : str
-        The section of the paper, or that it is a target of ours.
-    unit : str
-        ``"%"``, ``"×"``, ``"points"`` or ``"NDCG"``.
-    rule : str
-        When it holds.
-    findings : tuple of Finding
+    """A claim, and what was found of it.
 
     Examples
     --------
@@ -93,9 +61,9 @@ class Claim:
     """
 
     title: str
-    where: str
-    unit: str
-    rule: str
+    where: str  # the section of the paper, or that it is a target of ours
+    unit: str  # "%", "×", "points" or "NDCG"
+    rule: str  # when it holds
     findings: tuple[Finding, ...]
 
     def finding(self, dataset: str) -> Finding | None:

@@ -15,16 +15,7 @@ __all__ = ["check_claims"]
 
 
 def check_claims(measures: Iterable[Measure]) -> list[Claim]:
-    """Return every claim with what was measured.
-
-    Parameters
-    ----------
-    measures : iterable of Measure
-        Rows of a run, which may be cut short: what is missing is "not run".
-
-    Returns
-    -------
-    list of Claim
+    """Return every claim with what was measured; where a run was cut short, what is missing is "not run".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A method beside its rivals, length by length and K by K."""
+"""A method beside its baselines, length by length and K by K."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bitfm_research.paper.claim import percent
 from bitfm_research.paper.means import Means
-from bitfm_research.paper.names import BITS, plain, spoken
+from bitfm_research.paper.names import BITS, KS, plain, spoken
 
 __all__ = ["Comparison", "compare"]
 
@@ -31,26 +31,13 @@ class _Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method and the best of its rivals wherever both were measured.
-
-    Attributes
-    ----------
-    subject : str
-    rivals : tuple of str
-        Those of which anything was measured.
-    cells : tuple
-        One a length and K.
-    missing : tuple of str
-        The rivals of which nothing was measured.
-    partial : bool
-        Whether a length, a K or a rival is missing somewhere.
-    """
+    """A method and the best of its baselines wherever both were measured."""
 
     subject: str
-    rivals: tuple[str, ...]
-    cells: tuple[_Cell, ...]
-    missing: tuple[str, ...]
-    partial: bool
+    baselines: tuple[str, ...]  # those of which anything was measured
+    cells: tuple[_Cell, ...]  # one per length and K
+    missing: tuple[str, ...]  # the baselines of which nothing was measured
+    partial: bool  # whether a length, a K or a baseline is missing somewhere
 
     @property
     def average(self) -> float | None:
@@ -68,11 +55,11 @@ class Comparison:
         return {b: statistics.fmean(c.difference for c in self.cells if c.bits == b) for b in lengths}
 
     def not_below(self) -> list[str]:
-        """Say which rivals are as good or better, and where."""
+        """Say which baselines are as good or better, and where."""
         return [
-            f"{spoken(rival)} {value:.4f} against {cell.ours:.4f} at {cell.bits} bits"
+            f"{spoken(baseline)} {value:.4f} against {cell.ours:.4f} at {cell.bits} bits"
             for cell in self.cells
-            for rival, value in cell.theirs.items()
+            for baseline, value in cell.theirs.items()
             if value >= cell.ours
         ]
 
@@ -81,34 +68,26 @@ class Comparison:
         if not self.cells:
             return "Not run."
         ours, best = (statistics.fmean(getattr(cell, name) for cell in self.cells) for name in ("ours", "best"))
-        names = ", ".join(spoken(rival) for rival in self.rivals)
-        rival = names if len(self.rivals) == 1 else f"the best of {names}"
+        names = ", ".join(spoken(baseline) for baseline in self.baselines)
+        whom = names if len(self.baselines) == 1 else f"the best of {names}"
         lengths = ", ".join(f"{percent(value)} at {bits}" for bits, value in self.by_length().items())
-        return f"{spoken(self.subject)} has {ours:.4f} on average, {rival} {best:.4f}: {lengths} bits.{self.not_run()}"
+        return f"{spoken(self.subject)} has {ours:.4f} on average, {whom} {best:.4f}: {lengths} bits.{self.not_run()}"
 
     def not_run(self) -> str:
-        """Say which rivals are missing."""
-        return f" Not run: {', '.join(spoken(rival) for rival in self.missing)}." if self.missing else ""
+        """Say which baselines are missing."""
+        return f" Not run: {', '.join(spoken(baseline) for baseline in self.missing)}." if self.missing else ""
 
 
 def compare(
     means: Means,
     dataset: str,
     subject: str,
-    rivals: Sequence[str],
+    baselines: Sequence[str],
     *,
     bits: Iterable[int] = BITS,
-    ks: Iterable[int] = range(1, 11),
+    ks: Iterable[int] = KS,
 ) -> Comparison:
-    """Compare a method with the best rival at each length and K; a rival without a length is the same at each.
-
-    Parameters
-    ----------
-    means : Means
-    dataset, subject : str
-    rivals : sequence of str
-    bits, ks : iterable of int
-        Lengths and K to look at.
+    """Compare a method with the best baseline at each length and K; a baseline without a length is the same at each.
 
     Examples
     --------
@@ -125,20 +104,20 @@ def compare(
     lengths, ks = tuple(bits), tuple(ks)
     for length in lengths:
         for k in ks:
-            found = {rival: _ndcg(means, dataset, rival, length, k) for rival in rivals}
-            known = {rival: value for rival, value in found.items() if value}
-            there = {plain(rival) for rival in known}  # given features or not: one of the two will do
-            gaps.update(plain(rival) for rival in rivals if plain(rival) not in there)
+            found = {baseline: _ndcg(means, dataset, baseline, length, k) for baseline in baselines}
+            known = {baseline: value for baseline, value in found.items() if value}
+            there = {plain(baseline) for baseline in known}  # given features or not: one of the two will do
+            gaps.update(plain(baseline) for baseline in baselines if plain(baseline) not in there)
             ours = _ndcg(means, dataset, subject, length, k)
             if ours is not None and known:
                 cells.append(_Cell(length, k, ours, known))
-    seen = {rival for cell in cells for rival in cell.theirs}
-    there = {plain(rival) for rival in seen}
+    seen = {baseline for cell in cells for baseline in cell.theirs}
+    there = {plain(baseline) for baseline in seen}
     return Comparison(
         subject,
-        tuple(rival for rival in rivals if rival in seen),
+        tuple(baseline for baseline in baselines if baseline in seen),
         tuple(cells),
-        tuple(dict.fromkeys(plain(rival) for rival in rivals if plain(rival) not in there)),
+        tuple(dict.fromkeys(plain(baseline) for baseline in baselines if plain(baseline) not in there)),
         partial=bool(gaps) or len(cells) < len(lengths) * len(ks),
     )
 

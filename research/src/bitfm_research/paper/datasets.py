@@ -14,14 +14,14 @@ from bitfm.evaluation import split_per_user
 
 from bitfm_research.bench.datasets import READERS, Split, Triples, load
 from bitfm_research.bench.readers import Ratings
+from bitfm_research.paper.names import WITH_IDS
 from bitfm_research.prepare import BadLines, MovieLens, Prepared, RatingBatch, Source, TextBatch, prepare
 from bitfm_research.prepare.source import NO_TIME
 
-__all__ = ["FEATURES", "IDS_ONLY", "NAMES", "find_data", "load_split", "sampled"]
+__all__ = ["ITEM_FIELDS", "NAMES", "find_data", "load_split", "sampled"]
 
-IDS_ONLY = ("yelp", "amazon")
-FEATURES = {"ml-1m": ("words",), "douban": ("directors", "actors", "types")}  # of items, as in the paper
-NAMES = (*IDS_ONLY, *FEATURES)
+ITEM_FIELDS = {"ml-1m": ("words",), "douban": ("directors", "actors", "types")}  # of items, as in the paper
+NAMES = (*WITH_IDS, *ITEM_FIELDS)
 
 _FILES = {
     "yelp": ("paper/train_yelp.mat", "paper/test_yelp.mat"),
@@ -43,7 +43,7 @@ def find_data(folder: Path) -> tuple[Path, tuple[str, ...]]:
 
 def load_split(name: str, root: Path, seed: int) -> Split:
     """Read a data set: Yelp and Amazon on the published split, the others half of each user's ratings to train on."""
-    if name in IDS_ONLY:
+    if name in WITH_IDS:
         return load(name, root, seed)
     data = prepare(_SOURCES[name](root))
     train = split_per_user(data.users, 0.5, seed)
@@ -116,7 +116,7 @@ class _Douban(Source):
     def item_fields(self, item_ids: Sequence[str]) -> dict[str, tuple[sp.csr_matrix, list[str]]]:
         """Return the rows of these movies."""
         rows = np.array([int(item) for item in item_ids], int)
-        fields = {name: self._data.item_fields[name].take(rows).to_csr() for name in FEATURES["douban"]}
+        fields = {name: self._data.item_fields[name].take(rows).to_csr() for name in ITEM_FIELDS["douban"]}
         return {name: (table, [str(column) for column in range(table.shape[1])]) for name, table in fields.items()}
 
 

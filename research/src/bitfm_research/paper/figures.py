@@ -16,9 +16,9 @@ from bitfm_research.paper.results import Measure
 __all__ = ["CURVES", "draw_curves", "write_figures"]
 
 _GREY = {"markersize": 3, "linewidth": 0.8, "markerfacecolor": "white", "markeredgewidth": 0.7, "zorder": 1.5}
-# The paper's own methods and the bias in colour, the real machines as lines, all the others thin and grey.
+# The paper's own methods and the bias in colour, the real-valued FMs as lines, all the others thin and grey.
 CURVES: dict[str, dict[str, Any]] = {
-    "DFM, anchored": LINES["DFM, anchored"] | {"markersize": 4},
+    "DFM, distilled": LINES["DFM, distilled"] | {"markersize": 4},
     "DFM, paper": LINES["DFM, paper"] | {"markersize": 3.8, "linewidth": 1.6},
     "FM, SGD": LINES["FM, SGD"] | {"marker": "X", "markersize": 4.2, "linewidth": 1.4, "zorder": 2.9},
     "DCMF": {"color": "#009E73", "marker": "^", "markersize": 4.2, "linewidth": 1.3, "zorder": 2.8},
@@ -40,25 +40,7 @@ _IDS_ONLY: dict[str, Any] = {"marker": "", "linewidth": 0.9, "alpha": 0.55, "zor
 
 
 def write_figures(measures: Iterable[Measure], folder: Path) -> list[str]:
-    """Write every figure that has rows, each as PNG and SVG; none without matplotlib.
-
-    Parameters
-    ----------
-    measures : iterable of Measure
-    folder : Path
-
-    Returns
-    -------
-    list of str
-        The names of the figures written: ``"figure-1"``, ``"figure-1-features"``, ``"figure-2"``, ``"table-1"``.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from bitfm_research.paper.figures import write_figures
-    >>> write_figures([], Path("."))
-    []
-    """
+    """Write every figure that has rows, each as PNG and SVG, and return their names; none without matplotlib."""
     if not available():
         return []
     means = Means(measures)
@@ -76,7 +58,7 @@ def write_figures(measures: Iterable[Measure], folder: Path) -> list[str]:
 
 
 def draw_curves(means: Means, datasets: Sequence[str]) -> Any:
-    """Draw NDCG@K against K: a row a data set, a panel a code length, a line a method. None if there is nothing.
+    """Draw NDCG@K against K: a row per data set, a panel per code length, a line per method. None if there is nothing.
 
     A method that was given features has its own line, and a thin pale one in the same colour with ids only.
     """
@@ -111,7 +93,7 @@ def draw_curves(means: Means, datasets: Sequence[str]) -> Any:
 
 
 def _panel(axes: Any, means: Means, dataset: str, bits: int) -> dict[str, Any]:
-    """Draw the lines of a panel and return one a method, for the legend."""
+    """Draw the lines of a panel and return one per method, for the legend."""
     drawn = {}
     for method, style in CURVES.items():
         plain, rich = (

@@ -13,12 +13,7 @@ __all__ = ["Means"]
 
 
 class Means:
-    """The means over seeds.
-
-    Parameters
-    ----------
-    measures : iterable of Measure
-        A value that is no finite number counts as not measured.
+    """The means over seeds. A value that is not a finite number counts as not measured.
 
     Examples
     --------

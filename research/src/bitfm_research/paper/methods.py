@@ -25,31 +25,19 @@ from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY
 from bitfm_research.bench.tuning import tune_libfm
 
-__all__ = ["BITS", "METHODS", "Method"]
+__all__ = ["METHODS", "Method"]
 
-BITS = (8, 16, 32, 64)
-Make = Callable[[Split, int, int], Any]  # of a split, bits and a seed
+Make = Callable[[Split, int, int], Any]  # a model, not fitted, given a split, bits and a seed
 
 
 @dataclass(frozen=True)
 class Method:
-    """How to make a model.
-
-    Attributes
-    ----------
-    make : called with the split, the number of bits and a seed; returns a model that is not fitted
-    by_bits : bool
-        Whether there is one for each code length.
-    fields : tuple of str
-        What it is given beside ids: histories and raters are of the training ratings, so all sets have them.
-    takes_features : bool
-        Whether it is also run with the features of items, where there are any.
-    """
+    """How to make a model, and what it is given."""
 
     make: Make
-    by_bits: bool = True
-    fields: tuple[str, ...] = ()
-    takes_features: bool = False
+    by_bits: bool = True  # whether there is one for each code length
+    fields: tuple[str, ...] = ()  # beside ids; histories and raters are of the training ratings, so all sets have them
+    takes_features: bool = False  # whether it is also run with the features of items, where there are any
 
 
 def _libfm(split: Split, bits: int, seed: int) -> FM:
@@ -82,7 +70,7 @@ METHODS: dict[str, Method] = {
     "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
     "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
     "DFM, paper": Method(lambda split, bits, seed: DiscreteFM(bits, random_state=seed), takes_features=True),
-    "DFM, anchored": Method(
+    "DFM, distilled": Method(
         lambda split, bits, seed: DistilledFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True
     ),
 }

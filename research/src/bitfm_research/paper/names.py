@@ -6,8 +6,9 @@ __all__ = [
     "BITS",
     "FEATURES",
     "HASHING",
+    "KS",
     "LEVELS",
-    "PAPER_RIVALS",
+    "PAPER_BASELINES",
     "PAPER_TTC",
     "PUBLISHED_AMAZON",
     "SIZES",
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 BITS = (8, 16, 32, 64)
+KS = tuple(range(1, 11))
 FEATURES = "; features"  # what a method's name ends with where it was given the features of the items
 
 WITH_IDS = ("yelp", "amazon")
@@ -29,8 +31,8 @@ SIZES = {"yelp": (13_679, 12_922), "amazon": (35_151, 33_195)}  # users and item
 # Without codes, the same at every length.
 LEVELS = ("random", "popularity", "bias only", "FM, ALS", "FM, Gibbs")
 HASHING = ("random projection", "sign rounding", "FM + ITQ", "CH", "PPH")
-PAPER_RIVALS = ("BCCF", "DCF", "DCMF")
-WITH_BITS = ("FM, SGD", *HASHING, *PAPER_RIVALS, "DFM, paper", "DFM, anchored")
+PAPER_BASELINES = ("BCCF", "DCF", "DCMF")
+WITH_BITS = ("FM, SGD", *HASHING, *PAPER_BASELINES, "DFM, paper", "DFM, distilled")
 
 # Table 1 of the paper, in minutes.
 PAPER_TTC = {

@@ -20,50 +20,39 @@ from bitfm_research.paper.results import Measure
 __all__ = ["write_report"]
 
 _CAPTIONS = {
-    "figure-1": "Figure 1. NDCG@K against K, a panel a code length, on the paper's splits. Methods "
+    "figure-1": "Figure 1. NDCG@K against K, one panel per code length, on the paper's splits. Methods "
     "without codes are the same in every panel of a row.",
     "figure-1-features": "Figure 1 with features of the items: plot words (MovieLens 1M), cast and types (Douban). A "
     "thin pale line is the method without them.",
     "figure-2": "Figure 2. NDCG@10 at 64 bits against β (DFM) and L2 (FM by SGD). Zero has no place on a logarithmic "
     "axis, hence the break.",
     "table-1": "Table 1 as a picture: seconds to score every user with every item. Grey: the paper's own times, on its "
-    "authors' machine.",
+    "authors' computer.",
 }
 _DIFFERENT = (
     ("Ids only.", "The published splits of Yelp and Amazon carry ids and ratings, not the reviews. DFM by the paper's "
-     "objective, libFM and all other codes have ids only there. DCMF, whose content is missing, the machines by ALS "
-     "and Gibbs, and the anchored codes have histories and raters besides: what the training ratings tell of a user "
+     "objective, libFM and all other codes have ids only there. DCMF, whose content is missing, the FMs by ALS "
+     "and Gibbs, and the distilled codes have histories and raters besides: what the training ratings tell of a user "
      "and of an item. Other data with features stand in for the words."),
     ("Hyper-parameters.", "libFM's penalty and epochs are chosen anew on a part of the training data, by ids alone "
      "also where it is given features. The others have their defaults, which were settled on such parts. The paper "
-     "takes those of its rivals from another paper. In Figure 2, L2 is that of the factors."),
-    ("A teacher.", "The anchored codes learn from a Gibbs machine with the same fields, the same at every length: that "
+     "takes those of its baselines from another paper. In Figure 2, L2 is that of the factors."),
+    ("A teacher.", "The distilled codes learn from a Gibbs FM with the same fields, the same at every length: that "
      "of the tables, or one with the features besides. They have histories and raters also where there are features."),
     ("Seconds of a fit.", "Without the teacher's, and without the choice of libFM's penalty."),
     ("More methods.", "The paper shows neither the bias-only model nor a random order nor other solvers of the "
-     "real-valued machine. All of them stand in the tables."),
+     "real-valued FM. All of them stand in the tables."),
     ("libFM.", "FM by stochastic gradient descent, as in libFM, with as many factors as the codes have bits."),
-    ("Times.", "The slow ways are timed on a sample of the pairs and scaled to all; the table says which. Machines "
+    ("Times.", "The slow ways are timed on a sample of the pairs and scaled to all; the table says which. Computers "
      "differ: compare ratios, not seconds. Retrieval finds every user's best items and writes no matrix of scores."),
 )  # fmt: skip
 
 
 def write_report(results: Iterable[Measure], folder: Path, about: Mapping[str, str]) -> list[Path]:
-    """Write ``report.md`` and ``report.html``, and the figures they show.
+    """Write ``report.md`` and ``report.html``, and the figures they show, and return the paths of the two.
 
-    Parameters
-    ----------
-    results : iterable of Measure
-        Rows of a run, which may be cut short: what is missing is "not run".
-    folder : Path
-        Made if it is not there. Figures need matplotlib; without it the report says so.
-    about : mapping of str to str
-        How the rows came about: the command, the data, the split, the seed, versions, the machine.
-
-    Returns
-    -------
-    list of Path
-        The two files.
+    Where a run was cut short, what is missing is "not run"; without matplotlib the report says so. `about` is how the
+    rows came about: the command, the data, the split, the seed, versions, the computer.
 
     Examples
     --------

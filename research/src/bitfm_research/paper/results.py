@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from bitfm.atomic import atomic_write
 from bitfm.errors import DataFileError
+
+from bitfm_research.bench.results import write_csv
 
 __all__ = ["Measure", "Results"]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number.
-
-    Attributes
-    ----------
-    dataset : str
-    method : str
-        A method's name, and after a semicolon how it differs from the plain one: ``"DFM, paper; beta=0.1"``.
-    bits : int or None
-        Length of the codes, or number of factors; None where a method has none, or its own.
-    seed : int
-    metric : str
-    k : int or None
-        Of metrics of the first k.
-    value : float
-    """
+    """One number."""
 
     dataset: str
-    method: str
-    bits: int | None
+    method: str  # its name, and after a semicolon how it differs from the plain one: "DFM, paper; beta=0.1"
+    bits: int | None  # length of the codes, or number of factors; None where a method has none, or its own
     seed: int
     metric: str
-    k: int | None
+    k: int | None  # of metrics of the first k
     value: float
 
 
@@ -45,13 +31,7 @@ _COLUMNS = tuple(field.name for field in fields(Measure))
 
 
 class Results:
-    """All measures so far.
-
-    Parameters
-    ----------
-    path : Path
-        ``results.csv``, which may be there already; every `add` writes it anew, whole or not at all.
-    """
+    """All measures so far, in a file that may be there already; every `add` writes it anew, whole or not at all."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,17 +50,8 @@ class Results:
     def add(self, measures: Iterable[Measure]) -> None:
         """Take more measures, and save all there are."""
         self.measures += measures
-        text = io.StringIO(newline="")
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(_COLUMNS)
-        table.writerows([_cell(value) for value in astuple(measure)] for measure in self.measures)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(self.path) as file:
-            file.write(text.getvalue().encode())
-
-
-def _cell(value: object) -> object:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else value
+        write_csv(self.path, [asdict(measure) for measure in self.measures], _COLUMNS)
 
 
 def _read(path: Path) -> Iterator[Measure]:
@@ -100,5 +71,5 @@ def _measure(path: Path, number: int, line: Sequence[str]) -> Measure:
         )
     except ValueError:
         raise DataFileError(
-            f"{path}, line {number}: {','.join(line)!r} is no result; remove the line, or the file to start anew"
+            f"{path}, line {number}: {','.join(line)!r} is not a result; remove the line, or the file to start anew"
         ) from None

@@ -12,17 +12,17 @@ import numpy as np
 from bitfm.data.blocks import Blocks
 from bitfm.evaluation import ndcg_per_user, rmse
 from bitfm.models import FM, DiscreteFM
-from bitfm.validation import check_bits
+from bitfm.validation import check_bits, check_choice
 
 from bitfm_research.bench.datasets import Split
-from bitfm_research.paper.datasets import FEATURES, IDS_ONLY, NAMES, find_data, load_split, sampled
-from bitfm_research.paper.methods import BITS, METHODS, Method
+from bitfm_research.paper.datasets import ITEM_FIELDS, NAMES, find_data, load_split, sampled
+from bitfm_research.paper.methods import METHODS, Method
+from bitfm_research.paper.names import BITS, FEATURES, KS, WITH_IDS
 from bitfm_research.paper.results import Measure, Results
 from bitfm_research.paper.testing_time import testing_times
 
 __all__ = ["Plan", "run"]
 
-_KS = tuple(range(1, 11))
 _STRENGTHS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)  # of figure 2: β, and λ of libFM
 _QUICK_STRENGTHS = (0.0, 1e-2, 1.0, 100.0)
 _QUICK_USERS, _QUICK_BITS = 600, (8, 64)
@@ -30,33 +30,19 @@ _QUICK_USERS, _QUICK_BITS = 600, (8, 64)
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run.
+    """What to run."""
 
-    Attributes
-    ----------
-    data : Path
-        The folder of the data sets, or of the paper's two.
-    datasets, methods : tuple of str
-        Empty: all that are there.
-    bits : tuple of int
-        Code lengths; empty: those of the paper.
-    seed : int
-    quick : bool
-        For a first look: some of the users, two code lengths, fewer settings.
-    """
-
-    data: Path
-    datasets: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    bits: tuple[int, ...] = ()
+    data: Path  # the folder of the data sets, or of the paper's two
+    datasets: tuple[str, ...] = ()  # by default all that are there
+    methods: tuple[str, ...] = ()  # by default all
+    bits: tuple[int, ...] = ()  # by default the paper's code lengths
     seed: int = 0
-    quick: bool = False
+    quick: bool = False  # a first look: some of the users, two code lengths, fewer settings
 
     def __post_init__(self) -> None:
-        for kind, given, known in (("data set", self.datasets, NAMES), ("method", self.methods, METHODS)):
+        for kind, given, known in (("dataset", self.datasets, NAMES), ("method", self.methods, METHODS)):
             for name in given:
-                if name not in known:
-                    raise ValueError(f"no {kind} is called {name!r}; there are {', '.join(known)}")
+                check_choice(kind, name, tuple(known))
         for bits in self.bits:
             check_bits(bits)
 
@@ -77,7 +63,7 @@ class Plan:
 
 @dataclass
 class _Bench:
-    """A data set, and what several jobs share: its blocks, and the fitted machine that codes are anchored to."""
+    """A data set, and what several jobs share: its blocks, and the fitted FM that teaches the codes."""
 
     plan: Plan
     split: Split
@@ -98,10 +84,10 @@ class _Bench:
         return self.fit(model, fields), time.perf_counter() - begin
 
     def teacher(self, fields: tuple[str, ...]) -> tuple[FM, float]:
-        """Return the Bayesian machine and the seconds of its fit: fitted once, it teaches codes of every length."""
+        """Return the Bayesian FM and the seconds of its fit: fitted once, it teaches codes of every length."""
         if fields not in self._teachers:
-            machine = METHODS["FM, Gibbs"].make(self.split, 0, self.plan.seed)
-            self._teachers[fields] = self.timed_fit(machine, fields)
+            fm = METHODS["FM, Gibbs"].make(self.split, 0, self.plan.seed)
+            self._teachers[fields] = self.timed_fit(fm, fields)
         return self._teachers[fields]
 
     def measured(
@@ -110,14 +96,14 @@ class _Bench:
         """Score the test part by a fitted model."""
         users, _, truth = self.split.test
         scores = model.predict(self.blocks("test", fields))
-        each = ndcg_per_user(users, truth, scores, _KS)
+        each = ndcg_per_user(users, truth, scores, KS)
         low, high = ndcg_per_user(users, truth, scores, 10).interval(seed=self.plan.seed)
 
         def measure(metric: str, k: int | None, value: float) -> Measure:
             return Measure(self.split.name, label, bits, self.plan.seed, metric, k, float(value))
 
         return [
-            *(measure("NDCG", k, value) for k, value in zip(_KS, np.atleast_1d(each.mean()), strict=True)),
+            *(measure("NDCG", k, value) for k, value in zip(KS, np.atleast_1d(each.mean()), strict=True)),
             measure("NDCG low", 10, float(low)),
             measure("NDCG high", 10, float(high)),
             measure("RMSE", None, rmse(truth, scores)),
@@ -140,15 +126,7 @@ class _Job:
 
 
 def run(plan: Plan, results: Results, say: Callable[[str], None]) -> None:
-    """Run all jobs of a plan that the results lack.
-
-    Parameters
-    ----------
-    plan : Plan
-    results : Results
-        Grows by the job, and is saved each time.
-    say : called with a line about each job
-    """
+    """Run all jobs of a plan that the results lack; each is saved when it is done, and `say` told of it."""
     root, found = find_data(plan.data)
     for name in plan.datasets:
         if name not in found:
@@ -178,17 +156,17 @@ def _jobs(plan: Plan, name: str) -> Iterator[_Job]:
     for label, method in METHODS.items():
         if plan.chosen(label):
             yield from _fits(plan, name, label, method)
-    if name in IDS_ONLY:
+    if name in WITH_IDS:
         yield from _strengths(plan)
         yield from _times(plan)
 
 
 def _fits(plan: Plan, name: str, label: str, method: Method) -> Iterator[_Job]:
     variants = [(label, method.fields)]
-    if method.takes_features and name in FEATURES:
+    if method.takes_features and name in ITEM_FIELDS:
         # Histories and raters stand in for content where there is none.
         own = () if label == "DCMF" else method.fields
-        variants.append((f"{label}; features", (*own, *FEATURES[name])))
+        variants.append((label + FEATURES, (*own, *ITEM_FIELDS[name])))
     for variant, fields in variants:
         for bits in plan.lengths if method.by_bits else (None,):
             yield _Job(variant, bits, "NDCG", _fit(variant, label, method, bits, fields))
@@ -199,10 +177,10 @@ def _fit(
 ) -> Callable[[_Bench], list[Measure]]:
     def work(bench: _Bench) -> list[Measure]:
         if label == "FM, Gibbs":
-            machine, seconds = bench.teacher(fields)
-            return bench.measured(variant, bits, machine, fields, seconds)
+            fm, seconds = bench.teacher(fields)
+            return bench.measured(variant, bits, fm, fields, seconds)
         model = method.make(bench.split, bits or 0, bench.plan.seed)
-        if label == "DFM, anchored":
+        if label == "DFM, distilled":
             model.set_params(teacher=bench.teacher(fields)[0])
         return bench.fitted_and_measured(variant, bits, model, fields)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm.core import single_blas_thread
 from bitfm.models import DiscreteFM
 
-from bitfm_research.paper._raw_features import WORDS_AN_ITEM, RawFeatures, random_fm, with_words
+from bitfm_research.paper._raw_features import WORDS_PER_ITEM, RawFeatures, random_fm, with_words
 from bitfm_research.paper._ways_to_score import Way, by_codes, by_float32, by_libfm_loop, by_product, by_search
 from bitfm_research.paper.results import Measure
 
@@ -38,22 +38,22 @@ def testing_times(
     seed: int,
     *,
     words: bool,
-    quick: bool = False,  # noqa: PT028  (this is no test)
+    quick: bool = False,  # noqa: PT028  (this is not a test)
 ) -> list[Measure]:
     """Measure five ways to score all users × items from raw features, each on one thread.
 
-    The paper names no task for its testing time cost (TTC). Its times are those of the whole matrix: 1,414.67 minutes
-    on Amazon and 217.64 on Yelp, with 64 factors, are 6.5 to 1, and users × items are 6.6 to 1. That makes 74 µs a pair
-    of libFM's, or 1.2 µs per factor, whatever their number: items had hundreds of features, their words. The published
-    splits carry ids alone, so words are generated: 200 different ones of 8,000 an item, with positive values of unit
-    length. libFM would have taken 6 ns a factor and non-zero with that many.
+    The paper names no task for its testing time cost (TTC). Its times are those of the whole matrix: 1,414.67
+    minutes on Amazon and 217.64 on Yelp, with 64 factors, are 6.5 to 1, and users × items are 6.6 to 1. That makes
+    74 µs per pair of libFM's, or 1.2 µs per factor, whatever their number: items had hundreds of features, their
+    words. The published splits carry ids alone, so words are generated: 200 different ones of 8,000 per item, with
+    positive values of unit length. libFM would have taken 6 ns per factor and non-zero with that many.
 
     ``"FM; libFM loop"``
         libFM's own loop over factors and non-zeros, in double precision, as plain as the original. A sample of pairs.
     ``"FM; float32 pairs"``
         bitfm's own kernel for pairs of real vectors, in single precision. It reads 64 numbers at a time, so fewer
         factors are filled up with zeros, and take as long as 64. It leaves out pairs within an item's features, which
-        a machine of all pairs would have to add. The same sample.
+        an FM of all pairs would have to add. The same sample.
     ``"FM; matrix product"``
         Vectors of users and items, worked out once, and all their products by BLAS, in blocks of users. Nothing is
         kept of the scores or chosen among them.
@@ -66,7 +66,7 @@ def testing_times(
     A sample is some users, drawn at random, each with all items in turn, as scoring the matrix would; its time is
     taken times users over those drawn. The other two ways include their preparation and are measured whole, unless
     there are more than two billion pairs: then users are sampled, too. Times are processor time, each the best of
-    several in turns, or of one that takes long; what else runs on the machine still takes its share of the caches,
+    several in turns, or of one that takes long; what else runs on the computer still takes its share of the caches,
     and of all ways libFM's loop needs them most. Except for that of retrieval no time depends on the values of the
     parameters. A search depends on how scores are spread: with ids as the trained model has them, with words as a
     model with random codes beside the trained ones.
@@ -124,8 +124,8 @@ def testing_times(
 def _ways(features: RawFeatures, model: DiscreteFM, seed: int, effort: _Effort) -> dict[str, Way]:
     rng, n_items = np.random.default_rng(seed), features.n_items
     fm = random_fm(features, model.bits, seed)
-    a_pair = 2 if features.words is None else 2 + WORDS_AN_ITEM
-    n_pairs = max(effort.pairs, effort.non_zeros // a_pair)
+    per_pair = 2 if features.words is None else 2 + WORDS_PER_ITEM
+    n_pairs = max(effort.pairs, effort.non_zeros // per_pair)
     pairs = features.pairs(_some_users(rng, features.n_users, -(-n_pairs // n_items)))
     users = _some_users(rng, features.n_users, effort.most_pairs // n_items)
     return {

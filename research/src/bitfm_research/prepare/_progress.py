@@ -24,7 +24,7 @@ class Stage:
 
 
 class Bars:
-    """A bar a stage on standard error while it lasts, if that is wanted and it is a terminal."""
+    """One bar per stage on standard error while it lasts, if that is wanted and it is a terminal."""
 
     def __init__(self, wanted: bool) -> None:
         self._shown = wanted and sys.stderr.isatty()

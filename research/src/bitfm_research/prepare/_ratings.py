@@ -45,7 +45,7 @@ def collect(source: Source, bad: BadLines, stage: Stage) -> tuple[Ratings, list[
 
 
 def average(ratings: Ratings) -> Ratings:
-    """Return one rating a pair of user and item: the mean, at the latest of the times, in the place of the first."""
+    """Return one rating per pair of user and item: the mean, at the latest of the times, in the place of the first."""
     n_items = int(ratings.items.max(initial=0)) + 1
     pair = ratings.users.astype(np.int64) * n_items + ratings.items
     order = np.argsort(pair, kind="stable")

@@ -1,4 +1,4 @@
-"""The second pass: a document an item, and the words that weigh most."""
+"""The second pass: one document per item, and the words that weigh most."""
 
 from __future__ import annotations
 

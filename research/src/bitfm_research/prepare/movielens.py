@@ -108,7 +108,7 @@ class MovieLens(Source):
             if form.ratings in places:
                 return form
         expected = ", ".join(form.ratings for form in _FORMS)
-        raise DataFileError(f"{self.path} is no release of MovieLens; expected one of {expected} in it")
+        raise DataFileError(f"{self.path} is not a release of MovieLens; expected one of {expected} in it")
 
     def _places(self) -> dict[str, tuple[Path, str | None]]:
         """Return where each file is, by its name: a path, or an archive and a member of it."""

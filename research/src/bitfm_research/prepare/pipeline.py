@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 import numpy.typing as npt
 from bitfm.errors import DataFileError
+from bitfm.validation import check_integer
 
 from bitfm_research.prepare._progress import Bars
 from bitfm_research.prepare._ratings import Steps, average, collect, keep_frequent
@@ -129,7 +128,7 @@ def step_title(step: str, min_ratings: int) -> str:
     """
     return {
         "raw": "as read",
-        "averaged": "one rating a user and item",
+        "averaged": "one rating per user and item",
         "users_filtered": f"without users of fewer than {min_ratings} ratings",
         "items_filtered": f"without items of fewer than {min_ratings} ratings",
         "repeated": "repeated until nothing changes",
@@ -139,13 +138,8 @@ def step_title(step: str, min_ratings: int) -> str:
 def _check(source: Source, min_ratings: int, max_words: int) -> None:
     if not isinstance(source, Source):
         raise TypeError(f"source is of type {type(source).__name__}; give a Source such as YelpReviews(path)")
-    for name, value, least in (("min_ratings", min_ratings, 1), ("max_words", max_words, 0)):
-        try:
-            fine = not isinstance(value, bool) and operator.index(value) >= least
-        except TypeError:
-            fine = False
-        if not fine:
-            raise ValueError(f"{name} is {value!r}; expected a whole number from {least} up")
+    check_integer("min_ratings", min_ratings, 1)
+    check_integer("max_words", max_words, 0)
 
 
 def _renumbered(numbers: npt.NDArray[np.int32], ids: list[str]) -> tuple[npt.NDArray[np.int32], list[str]]:

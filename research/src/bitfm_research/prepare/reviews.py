@@ -73,7 +73,7 @@ class _Reviews(Source):
 
 
 class YelpReviews(_Reviews):
-    r"""``review.json`` of Yelp's academic data set: a JSON object a line, plain or compressed with gzip.
+    r"""``review.json`` of Yelp's academic data set: one JSON object per line, plain or compressed with gzip.
 
     Ratings are ``stars``, items are businesses, and every review has a text.
 

@@ -51,12 +51,12 @@ class BadLines:
     Examples
     --------
     >>> bad = BadLines(skip=True)
-    >>> bad.add("ratings.csv", "row 7", "the rating 'x' is no number")
+    >>> bad.add("ratings.csv", "row 7", "the rating 'x' is not a number")
     >>> bad.count
     1
-    >>> BadLines().add("ratings.csv", "row 7", "the rating 'x' is no number")
+    >>> BadLines().add("ratings.csv", "row 7", "the rating 'x' is not a number")
     Traceback (most recent call last):
-    bitfm.errors.DataFileError: ratings.csv, row 7: the rating 'x' is no number
+    bitfm.errors.DataFileError: ratings.csv, row 7: the rating 'x' is not a number
     """
 
     def __init__(self, skip: bool = False) -> None:

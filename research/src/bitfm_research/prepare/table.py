@@ -29,7 +29,7 @@ class _Rows(NamedTuple):
 
 
 class RatingTable(Source):
-    r"""A rating a row, in a CSV, TSV or Parquet file; a CSV or TSV file may be compressed with gzip.
+    r"""One rating per row, in a CSV, TSV or Parquet file; a CSV or TSV file may be compressed with gzip.
 
     Parameters
     ----------

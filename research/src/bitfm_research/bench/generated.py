@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from bitfm.data import Block
 from bitfm.data.blocks import FieldSpan
 from bitfm.models import DiscreteFM
 
-__all__ = ["BITS", "generated_codes", "generated_features", "untrained"]
+__all__ = ["BITS", "generated_codes", "generated_features", "sparse_rows", "untrained"]
 
 BITS = 64
 _TASTES = 16
@@ -28,14 +29,7 @@ def generated_codes(n_users: int, n_items: int, n_contexts: int = 0, seed: int =
 def generated_features(n_users: int, n_items: int, seed: int = 0) -> tuple[DiscreteFM, Block]:
     """Return a model whose items have an id and nine of 5,000 tags, and the items."""
     rng = np.random.default_rng(seed)
-    tags = sp.csr_matrix(
-        (
-            np.full(9 * n_items, 1 / 3, np.float32),
-            rng.integers(5000, size=9 * n_items).astype(np.int32),
-            np.arange(0, 9 * n_items + 1, 9),
-        ),
-        (n_items, 5000),
-    )
+    tags = sparse_rows(rng.integers(5000, size=9 * n_items).reshape(-1, 9), np.float32(1 / 3), 5000)
     model = _generated([("user", "id", n_users), ("item", "id", n_items), ("item", "tags", 5000)], seed)
     return model, Block(np.arange(n_items), {"id": sp.identity(n_items, np.float32, "csr"), "tags": tags})
 
@@ -65,6 +59,13 @@ def untrained(
         start += size
     model.fields_ = tuple(spans)
     return model
+
+
+def sparse_rows(columns: npt.NDArray[Any], values: Any, n_columns: int) -> sp.csr_matrix:
+    """Return a matrix of as many non-zeros in every row, given the column and the value of each."""
+    data = np.array(np.broadcast_to(values, columns.shape), np.float32).ravel()
+    starts = np.arange(0, columns.size + 1, columns.shape[1])
+    return sp.csr_matrix((data, columns.astype(np.int32).ravel(), starts), (len(columns), n_columns))
 
 
 def _tastes(rng: np.random.Generator, n: int) -> npt.NDArray[np.uint8]:

@@ -20,7 +20,7 @@ __all__ = [
     "implicit_topk",
     "inverted_lists",
     "matrix_product",
-    "need_opponents",
+    "need_libraries",
 ]
 
 Reals = npt.NDArray[np.float32]
@@ -52,7 +52,7 @@ class Tunable(NamedTuple):
         return _in_batches(self.find)
 
 
-def need_opponents() -> None:
+def need_libraries() -> None:
     """Say what to do where a library is missing."""
     missing = [name for name in ("faiss", "implicit") if importlib.util.find_spec(name) is None]
     if missing:
