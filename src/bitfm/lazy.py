@@ -13,14 +13,7 @@ __all__ = ["lazy_names"]
 def lazy_names(
     package: str, homes: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package whose names are at home in other modules.
-
-    Examples
-    --------
-    >>> fetch, _ = lazy_names("bitfm.data", {"bitfm.data.blocks": ["Block"]})
-    >>> fetch("Block").__name__
-    'Block'
-    """
+    """Return ``__getattr__`` and ``__dir__`` of a package whose names are at home in other modules."""
     home_of = {name: home for home, names in homes.items() for name in names}
 
     def fetch(name: str) -> Any:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import io
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bitfm.atomic import atomic_write
 
-__all__ = ["COLUMNS", "LINES", "MISSING", "STYLE", "TITLES", "available", "grid_of_panels", "legend_below", "save"]
+__all__ = ["LINES", "MISSING", "STYLE", "available", "grid_of_panels", "save"]
 
 MISSING = "matplotlib is not installed: pip install 'bitfm[plots]'"
-COLUMNS = 3
-
-TITLES = {"ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "douban": "Douban", "yelp": "Yelp", "amazon": "Amazon"}
 # Colours that the colour-blind can tell apart (Okabe and Ito), and a line or a marker of its own for each.
 LINES: dict[str, dict[str, Any]] = {
     "DFM, distilled": {"color": "#D55E00", "marker": "o", "markersize": 5, "linewidth": 1.8, "zorder": 4},
@@ -64,7 +60,7 @@ def save(figure: Any, base: Path) -> None:
 
 
 def grid_of_panels(
-    n: int, *, columns: int = COLUMNS, width: float = 2.75, height: float = 2.45, **options: Any
+    n: int, *, columns: int = 3, width: float = 2.75, height: float = 2.45, **options: Any
 ) -> tuple[Any, list[Any]]:
     """Return a figure and its panels, row by row."""
     from matplotlib.figure import Figure
@@ -77,9 +73,3 @@ def grid_of_panels(
     for empty in cells[n:]:
         empty.set_axis_off()
     return figure, cells[:n]
-
-
-def legend_below(figure: Any, lines: Mapping[str, Any], columns: int) -> None:
-    """Put a legend, a line by its name, under all panels; the figure grows, the panels keep their size."""
-    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=columns, columnspacing=1.6)
-    figure.set_figheight(figure.get_figheight() + 0.22 * -(-len(lines) // columns) + 0.15)

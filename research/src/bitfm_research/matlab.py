@@ -41,7 +41,7 @@ def read_matrix(path: str | os.PathLike[str], variable: str, cell: int | None = 
         raise DataFileError(f"{name}: {variable} is an array of {matrix.dtype}; expected a matrix of numbers")
     if sp.issparse(matrix):
         try:
-            matrix.check_format(full_check=True)
+            sp.csc_matrix(matrix).check_format(full_check=True)
         except ValueError as error:
             raise DataFileError(f"{name}: {variable} is damaged ({error}); get the whole file") from None
     return matrix

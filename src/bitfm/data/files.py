@@ -1,54 +1,39 @@
-"""Files as bytes: plain, compressed with gzip, or a member of a zip archive, and how far they have been read."""
+"""Files as bytes, plain or compressed with gzip, and as text."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import gzip
-import os
 import sys
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 from bitfm.errors import DataFileError
 
 STANDARD_INPUT = "-"
 
 
-class RawFile(NamedTuple):
-    """An open file, and the share of it that has been read."""
-
-    stream: IO[bytes]
-    done: Callable[[], float]
-
-
 @contextlib.contextmanager
-def open_raw(path: Path, member: str | None = None) -> Iterator[RawFile]:
-    """Open a file, compressed or not, or a member of a zip archive; damage to either is an error that names it."""
-    name = os.fspath(path) if member is None else f"{path}, {member}"
+def open_raw(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, compressed with gzip or not; damage to it is an error that names it."""
     try:
-        if member is None:
-            with open(path, "rb") as file:
-                zipped = file.peek(2)[:2] == b"\x1f\x8b"
-                stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if zipped else file
-                yield RawFile(stream, _share(file.tell, os.fstat(file.fileno()).st_size))
-        else:
-            with zipfile.ZipFile(path) as archive, archive.open(member) as inside:
-                yield RawFile(inside, _share(inside.tell, archive.getinfo(member).file_size))
+        with open(path, "rb") as file:
+            zipped = file.peek(2)[:2] == b"\x1f\x8b"
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if zipped else file
     except EOFError:
-        raise DataFileError(f"{name}: the compressed data ends too early; get the whole file") from None
-    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
-        raise DataFileError(f"{name}: the compressed data is damaged ({error}); get the file again") from None
+        raise DataFileError(f"{path}: the compressed data ends too early; get the whole file") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataFileError(f"{path}: the compressed data is damaged ({error}); get the file again") from None
 
 
 def read_content(name: str) -> bytes:
     """Return all bytes of a file, or of standard input, unzipped."""
     if name != STANDARD_INPUT:
         with open_raw(Path(name)) as file:
-            return file.stream.read()
+            return file.read()
     content = sys.stdin.buffer.read()
     if not content.startswith(b"\x1f\x8b"):
         return content
@@ -89,7 +74,3 @@ def not_parquet(path: Path | str, error: BaseException) -> DataFileError:
 def first_line(error: BaseException) -> str:
     """Return the first line of what another library says, to quote within a sentence."""
     return str(error).split("\n", 1)[0].rstrip(".:")
-
-
-def _share(place: Callable[[], int], size: int) -> Callable[[], float]:
-    return lambda: min(1.0, place() / max(size, 1))

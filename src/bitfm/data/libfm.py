@@ -34,7 +34,7 @@ def read_libfm(
     zero_based: bool | Literal["auto"] = True,
     dtype: Literal["float64", "float32"] = "float64",
 ) -> tuple[sparse.csr_matrix[np.float64 | np.float32], NDArray[np.float64]]:
-    r"""Read a file in the text format of libFM and libSVM.
+    r"""Read a file in the text format of libFM and libSVM: a sparse matrix with sorted indices, and the targets.
 
     A line is a row, ``target index:value index:value ...``, with each index only once, in any order. ``#`` starts a
     comment, and a ``qid:7`` behind the target is ignored. A file compressed with gzip is recognised by its first bytes.
@@ -45,11 +45,6 @@ def read_libfm(
         The number of columns of the matrix; by default as many as the file needs.
     zero_based
         True if indices start at 0 (libFM), False if they start at 1 (libSVM), ``"auto"`` for 1 if no index 0 occurs.
-
-    Returns
-    -------
-    X : scipy.sparse.csr_matrix of shape (n_rows, n_features), with sorted indices
-    y : numpy.ndarray of shape (n_rows,)
 
     Raises
     ------
@@ -74,9 +69,9 @@ def read_libfm(
         n_features = check_integer("n_features", n_features, 0, _MAX_FEATURES)
     try:
         with open_raw(Path(path)) as file:
-            zipped = isinstance(file.stream, gzip.GzipFile)
+            zipped = isinstance(file, gzip.GzipFile)
             parser = _core.LibfmParser(0 if zero_based else 1, n_bytes=0 if zipped else os.path.getsize(path))
-            while chunk := file.stream.read(_READ_BYTES):
+            while chunk := file.read(_READ_BYTES):
                 parser.feed(chunk)
             y, indptr, indices, values = parser.finish()
     except _core.LibfmError as error:

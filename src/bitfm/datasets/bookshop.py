@@ -32,12 +32,6 @@ class Truth:
 
     A rating is ``global_mean`` plus the biases of the reader and of the book plus the inner product of their tastes,
     plus Gaussian noise; it is rounded and clipped to 1–5.
-
-    Examples
-    --------
-    >>> truth = make_bookshop(n_readers=30, n_books=20, n_ratings=100).truth
-    >>> truth.expected(np.arange(30)[:, None], np.arange(20)).shape
-    (30, 20)
     """
 
     global_mean: float
@@ -59,10 +53,6 @@ class Truth:
         for p, q in zip(self.reader_taste.T, self.book_taste.T, strict=True):
             total += p[readers] * q[books]
         return total
-
-    def __repr__(self) -> str:
-        n_readers, d = self.reader_taste.shape
-        return f"Truth({n_readers} readers, {len(self.book_taste)} books, {d} dimensions, noise {self.noise})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,10 @@ import numpy.typing as npt
 from bitfm import _core
 from bitfm.validation import check_integer, thread_count
 
-__all__ = ["Comparison", "Mean", "PerUser", "compare"]
+__all__ = ["Comparison", "Ks", "Mean", "PerUser", "check_ks", "compare"]
 
-Mean = float | npt.NDArray[np.float64]
+Mean: TypeAlias = float | npt.NDArray[np.float64]
+Ks: TypeAlias = int | Iterable[int]
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,3 +187,12 @@ def _check_draws(level: float, n: int, seed: int) -> tuple[int, int]:
     if not 0 < level < 1:
         raise ValueError(f"level must be above 0 and below 1, got {level!r}.")
     return check_integer("n", n, 1, 2**31 - 1), check_integer("seed", seed, 0, 2**64 - 1)
+
+
+def check_ks(k: Ks) -> tuple[tuple[int, ...], bool]:
+    """Return the ks, and whether they are several, each with a column of its own."""
+    several = isinstance(k, Iterable)
+    ks = tuple(check_integer("k", one, 1, 2**31 - 1) for one in (k if isinstance(k, Iterable) else [k]))
+    if not ks:
+        raise ValueError("k: expected a whole number or several, got none.")
+    return ks, several

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from bitfm import _core
 from bitfm.data.blocks import Block, Blocks
-from bitfm.evaluation._checks import ItemLists, Ks, as_rows, check_ks, items_of, relevant_items, user_names
-from bitfm.evaluation.per_user import Mean, PerUser
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.splits import distinct_indices
+from bitfm.evaluation.per_user import Ks, Mean, PerUser, check_ks
 from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RankMetrics", "auc", "rank_catalogue", "rank_metrics"]
 
+ItemLists: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]  # where each user's items start; the items
 ScoreRows: TypeAlias = Callable[[slice], npt.ArrayLike]
 
 _ITEMS_PER_THREAD = 50_000  # below, starting a thread costs more than it saves
@@ -88,7 +91,7 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
     {'precision': 0.333, 'recall': 0.5, 'average_precision': 0.167, 'reciprocal_rank': 0.333, 'hit': 1.0, 'ndcg': 0.307}
     """
     ks, several = check_ks(k)
-    relevant = as_rows("relevant", relevant)
+    relevant = _as_rows("relevant", relevant)
     n_users, n_items = relevant.shape
     array = np.asarray(found)
     if array.ndim != 2 or len(array) != n_users or array.dtype.kind not in "iu":
@@ -106,8 +109,8 @@ def rank_metrics(found: npt.ArrayLike, relevant: Any, k: Ks = 10, *, users: npt.
             f"but they go from {array.min()} to {array.max()}."
         )
     rows = np.ascontiguousarray(array, np.int64)
-    names = user_names("rank_metrics", users, len(rows))
-    return _metrics(rows, relevant_items(relevant), n_items, ks, several, names)
+    names = _user_names("rank_metrics", users, len(rows))
+    return _metrics(rows, _relevant_items(relevant), n_items, ks, several, names)
 
 
 def rank_catalogue(
@@ -125,13 +128,11 @@ def rank_catalogue(
     users : Blocks, Block or array of int
         The queries, as for `Index.search`; one per row of `relevant`. Where they are indices of ids, these name the
         users in the result, and are all different; otherwise the indices of the rows do.
-    relevant : sparse matrix, users × positions
-        The held-out items that should be found: every entry other than 0.
+    relevant, k
+        As for `rank_metrics`; items by their positions.
     exclude : sparse matrix, users × positions, optional
         Items not to find, such as those of the training part: every entry, whatever its value. They are not relevant
         either, since no search could find them.
-    k : int or several of them, default 10
-        How many items to look at.
     n_jobs : int, default -1
         Threads of the search; -1 is all. The result does not depend on it.
 
@@ -147,13 +148,13 @@ def rank_catalogue(
     PerUser(2 users, k=1, mean 1.0)
     """
     ks, several = check_ks(k)
-    relevant = as_rows("relevant", relevant)
-    exclude = None if exclude is None else as_rows("exclude", exclude, relevant.shape[0])
+    relevant = _as_rows("relevant", relevant)
+    exclude = None if exclude is None else _as_rows("exclude", exclude, relevant.shape[0])
     if not isinstance(users, Block | Blocks):
         users = np.asarray(users)
     if len(users) != relevant.shape[0]:
         raise ValueError(f"rank_catalogue: {len(users)} users and {relevant.shape[0]} rows of relevant; give one each.")
-    names = user_names("rank_catalogue", None if isinstance(users, Block | Blocks) else users, len(users))
+    names = _user_names("rank_catalogue", None if isinstance(users, Block | Blocks) else users, len(users))
     best = np.full((len(users), max(ks)), -1, np.int64)
     for begin in range(0, len(users), _QUERIES_AT_ONCE):
         rows = slice(begin, min(begin + _QUERIES_AT_ONCE, len(users)))
@@ -166,7 +167,7 @@ def rank_catalogue(
             f"relevant: expected a column for each position of the index, got {relevant.shape[1]} columns, "
             f"but position {best.max()} was found."
         )
-    return _metrics(best, relevant_items(relevant, exclude), relevant.shape[1], ks, several, names)
+    return _metrics(best, _relevant_items(relevant, exclude), relevant.shape[1], ks, several, names)
 
 
 def auc(
@@ -182,13 +183,11 @@ def auc(
     ----------
     scores : array of users × items, or function that takes a slice of users and returns their rows
         A function is called with slices from the first user to the last. No score may be NaN.
-    relevant : sparse matrix, users × items
-        The held-out items that should come first: every entry other than 0.
+    relevant, users
+        As for `rank_metrics`.
     exclude : sparse matrix, users × items, optional
         Items that count neither as relevant nor as others, such as those of the training part: every entry, whatever
         its value, as for `Index.search`.
-    users : array, optional
-        The users' names; by default the numbers of their rows.
 
     Examples
     --------
@@ -200,12 +199,12 @@ def auc(
     >>> auc(lambda rows: scores[rows], relevant)
     PerUser(2 users, mean 0.5)
     """
-    relevant = as_rows("relevant", relevant)
+    relevant = _as_rows("relevant", relevant)
     n_users, n_items = relevant.shape
-    exclude = None if exclude is None else as_rows("exclude", exclude, n_users)
+    exclude = None if exclude is None else _as_rows("exclude", exclude, n_users)
     if exclude is not None and exclude.shape[1] > n_items:
         raise ValueError(f"exclude: expected at most {n_items} items, as relevant has, got {exclude.shape[1]}.")
-    names = user_names("auc", users, n_users)
+    names = _user_names("auc", users, n_users)
     rows_of: ScoreRows = scores if callable(scores) else np.asarray(scores).__getitem__
     if not callable(scores) and np.shape(scores) != (n_users, n_items):
         raise ValueError(f"auc: expected {n_users} × {n_items} scores, as relevant has, got shape {np.shape(scores)}.")
@@ -214,8 +213,8 @@ def auc(
     for begin in range(0, n_users, step):
         rows = slice(begin, min(begin + step, n_users))
         some = _score_rows(rows_of(rows), (rows.stop - rows.start, n_items))
-        excluded: tuple[Any, Any] = (None, None) if exclude is None else items_of(exclude[rows])
-        values[rows] = _core.auc(some, *relevant_items(relevant[rows]), *excluded, thread_count(-1))
+        excluded: tuple[Any, Any] = (None, None) if exclude is None else _items_of(exclude[rows])
+        values[rows] = _core.auc(some, *_relevant_items(relevant[rows]), *excluded, thread_count(-1))
     counted = ~np.isnan(values)
     return PerUser(names[counted], values[counted])
 
@@ -238,3 +237,42 @@ def _score_rows(scores: npt.ArrayLike, shape: tuple[int, int]) -> npt.NDArray[An
     if np.isnan(some).any():
         raise ValueError("auc: scores must not be NaN.")
     return some
+
+
+def _as_rows(name: str, values: Any, n_users: int | None = None) -> sp.csr_matrix:
+    """Return a sparse matrix of users × items with sorted columns."""
+    if not sp.issparse(values):
+        raise TypeError(f"{name}: expected a sparse matrix of users × items, got {type(values).__name__}.")
+    matrix = FeatureTable.of(name, values).to_csr()
+    if n_users is not None and matrix.shape[0] != n_users:
+        raise ValueError(f"{name}: expected a row for each of {n_users} users, got a matrix of shape {matrix.shape}.")
+    return matrix
+
+
+def _user_names(caller: str, users: npt.ArrayLike | None, n_users: int) -> npt.NDArray[Any]:
+    """Return the users' names, all different, or the numbers of the rows without any."""
+    if users is None:
+        return np.arange(n_users)
+    distinct, places = distinct_indices(caller, "users", users)
+    if not len(distinct) == len(places) == n_users:
+        raise ValueError(
+            f"{caller}: expected {n_users} different users, one per row, got {len(places)} ({len(distinct)} different)."
+        )
+    return distinct[places]
+
+
+def _items_of(matrix: sp.csr_matrix) -> ItemLists:
+    """Return each user's items, whatever their values: copies, which no one else can change."""
+    return np.array(matrix.indptr, np.int64), np.array(matrix.indices, np.int32)
+
+
+def _relevant_items(relevant: sp.csr_matrix, exclude: sp.csr_matrix | None = None) -> ItemLists:
+    """Return each user's relevant items, without those of value 0 and those that are excluded."""
+    shape = relevant.shape if exclude is None else (relevant.shape[0], max(relevant.shape[1], exclude.shape[1]))
+    items = sp.csr_matrix((relevant.data != 0, relevant.indices, relevant.indptr), shape)
+    if exclude is not None:
+        items = items > sp.csr_matrix((np.ones(exclude.nnz, bool), exclude.indices, exclude.indptr), shape)
+    items = sp.csr_matrix(items, copy=True)
+    items.eliminate_zeros()
+    items.sort_indices()
+    return _items_of(items)

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.data.splits import distinct_indices
-from bitfm.evaluation._checks import Ks, check_ks
-from bitfm.evaluation.per_user import Mean, PerUser
+from bitfm.evaluation.per_user import Ks, Mean, PerUser, check_ks
 from bitfm.validation import thread_count
 
 __all__ = ["mae", "mae_per_user", "ndcg", "ndcg_per_user", "rmse", "rmse_per_user"]

@@ -61,16 +61,7 @@ class CodeModel(FeatureModel):
         return tags
 
     def fit(self, X: Any, y: Any, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
-        """Learn codes, gains, weights and bias.
-
-        Parameters
-        ----------
-        X : Blocks, sparse matrix or dense array
-        y : targets, one per interaction
-        fields : optional
-            How many columns each field has, for a plain matrix; see `Blocks.from_matrix`.
-        callback : called with an `Iteration` after each iteration; returning True stops the fit
-        """
+        """Learn codes, gains, weights and bias; the parameters are those of `FM.fit`."""
         with self._fitting(callback) as progress:
             for name in ("pairs_", "saved_index"):  # of a fit to other blocks
                 self.__dict__.pop(name, None)
@@ -92,14 +83,6 @@ class CodeModel(FeatureModel):
         """Take one row's score apart: the contribution of every feature and of every pair.
 
         `x` are Blocks of one interaction, a sparse or dense matrix of one row, or a one-dimensional array.
-
-        Examples
-        --------
-        >>> from bitfm import DistilledFM
-        >>> from bitfm.datasets import make_bookshop
-        >>> shop = make_bookshop(200, 100, 4000)
-        >>> X = shop.blocks()
-        >>> why = DistilledFM(bits=32).fit(X, shop.ratings["rating"]).explain(X[0])
         """
         check_is_fitted(self)
         if not isinstance(x, Blocks) and getattr(x, "ndim", 2) == 1:
@@ -131,15 +114,6 @@ class CodeModel(FeatureModel):
             Length of the row codes of ``mode="codes"``.
         rescore : int, default 50
             How many candidates are scored for the best ten; for more, as many more.
-
-        Examples
-        --------
-        >>> from bitfm import Block, DistilledFM
-        >>> from bitfm.datasets import make_bookshop
-        >>> shop = make_bookshop(200, 100, 4000)
-        >>> model = DistilledFM(bits=32).fit(X := shop.blocks(), shop.ratings["rating"])
-        >>> index = model.index(Block(range(100), X.blocks["book"].tables))
-        >>> positions, scores = index.search(Block([7], X.blocks["reader"].tables), n=3)
         """
         if items is None and self.saved_index is not None and block in (None, self.saved_index.block):
             return self.saved_index
@@ -181,15 +155,6 @@ class CodeModel(FeatureModel):
         -----
         After as many features as the model has, a copy of codes, gains and weights is kept side by side for speed, and
         they become read-only; to change them, set others. Writes to a view that was taken before go unnoticed.
-
-        Examples
-        --------
-        >>> import scipy.sparse as sp
-        >>> from bitfm import Block, Blocks, DistilledFM
-        >>> X = Blocks(user=Block([0, 0, 1], {"id": sp.identity(2)}), item=Block([0, 1, 0], {"id": sp.identity(2)}))
-        >>> model = DistilledFM(bits=8).fit(X, [5, 4, 3])
-        >>> bool(abs(model.predict_pairs([0, 0, 1], [0, 1, 0]) - model.predict(X)).max() < 1e-5)
-        True
         """
         return score_pairs(self.parameters_, users, items, block, n_threads=thread_count(self.n_jobs))
 

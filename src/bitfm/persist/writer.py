@@ -37,17 +37,6 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], met
     Notes
     -----
     Equal tensors and metadata give equal files, byte for byte. Memory use does not grow with the size of the arrays.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import numpy as np
-    >>> from bitfm import persist
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "weights.bitfm")
-    ...     persist.write(path, {"weights": np.array([0.5, -1.5])}, {"model": "demo"})
-    ...     path.read_bytes()[8:41]
-    b'{"__metadata__":{"format":"bitfm"'
     """
     for name in tensors:
         if not layout.is_text(name):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import as_text, one_as_text
-from bitfm.data.tables import ids_of, need_distinct, need_rows
+from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
 from bitfm.data.tables.values import Ids
 from bitfm.data.vocabulary import Vocabulary
 
@@ -138,6 +138,7 @@ class Side:
 
 def distinct_ids(what: str, frame: pl.DataFrame, id_column: str) -> Ids:
     """Return the ids of a table of users or of items, which must have some, each once."""
+    need_columns(what, frame, (id_column,))
     ids = ids_of(what, frame, id_column)
     need_rows(what, frame)
     need_distinct(what, ids.text)

@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from bitfm.plotting import COLUMNS, LINES, MISSING, STYLE, TITLES, available, grid_of_panels, save
+from bitfm.plotting import LINES, MISSING, STYLE, available, grid_of_panels, save
 
 from bitfm_research.bench.measure import Row
+from bitfm_research.plotting import COLUMNS, TITLES
 
 __all__ = ["MISSING", "available", "draw_ablation", "draw_accuracy", "draw_sizes", "save"]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bitfm.plotting import TITLES
-
 from bitfm_research.paper._claims_of_speed import LOOP, WAYS, ratios
 from bitfm_research.paper._document import Block, Heading, Table, Text
 from bitfm_research.paper.claim import NOT_RUN, ratio
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import BITS, LEVELS, PAPER_TTC, WITH_BITS, WITH_IDS, is_main, plain
+from bitfm_research.plotting import TITLES
 
 __all__ = ["scores", "settings", "times"]
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bitfm.plotting import LINES, STYLE, TITLES, grid_of_panels, legend_below
+from bitfm.plotting import LINES, STYLE, grid_of_panels
 
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import BITS, PAPER_TTC, WITH_IDS
+from bitfm_research.plotting import TITLES, legend_below
 
 __all__ = ["draw_settings", "draw_times"]
 

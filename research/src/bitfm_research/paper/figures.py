@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitfm.plotting import LINES, STYLE, TITLES, available, grid_of_panels, legend_below, save
+from bitfm.plotting import LINES, STYLE, available, grid_of_panels, save
 
 from bitfm_research.paper._small_figures import draw_settings, draw_times
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import BITS, FEATURES, WITH_FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure
+from bitfm_research.plotting import TITLES, legend_below
 
 __all__ = ["CURVES", "draw_curves", "write_figures"]
 

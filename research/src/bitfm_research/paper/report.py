@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bitfm.atomic import atomic_write
-from bitfm.plotting import MISSING, TITLES, available
+from bitfm.plotting import MISSING, available
 
 from bitfm_research.paper._document import Block, Figure, Heading, Points, Table, Text, as_html, as_markdown
 from bitfm_research.paper._report_tables import scores, settings, times
@@ -16,6 +16,7 @@ from bitfm_research.paper.figures import write_figures
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import WITH_FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure
+from bitfm_research.plotting import TITLES
 
 __all__ = ["write_report"]
 

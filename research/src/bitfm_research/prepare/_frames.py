@@ -9,8 +9,10 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.data.files import first_line, is_parquet, not_parquet, open_raw
+from bitfm.data.files import first_line, is_parquet, not_parquet
 from bitfm.errors import DataFileError
+
+from bitfm_research.prepare._files import open_raw
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from bitfm.data.files import open_raw
 
+from bitfm_research.prepare._files import open_raw
 from bitfm_research.prepare.source import BadLines, RatingBatch, identifier, number, seconds
 
 _BATCH_BYTES = 1 << 22

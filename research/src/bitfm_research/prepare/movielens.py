@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import scipy.sparse as sp
-from bitfm.data.files import open_raw
 from bitfm.data.one_hot import many_hot
 from bitfm.errors import DataFileError
 
+from bitfm_research.prepare._files import open_raw
 from bitfm_research.prepare._frames import column_names, frames
 from bitfm_research.prepare._separated import separated_ratings
 from bitfm_research.prepare.source import BadLines, RatingBatch, Source, TextBatch
