@@ -23,6 +23,7 @@ from bitfm.core.blas import single_blas_thread
 from bitfm.core.codes import pack_signs, unpack_codes
 from bitfm.core.delegate import Delegate, nearest_delegate
 from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer
+from bitfm.core.linalg import eigh, multiply, orthonormal, solve_positive
 
 __all__ = [
     "Delegate",
@@ -36,11 +37,14 @@ __all__ = [
     "anchor_pairs",
     "as_reals",
     "available_isas",
+    "eigh",
     "isa",
     "libfm_scores",
     "make_design",
     "make_trainer",
+    "multiply",
     "nearest_delegate",
+    "orthonormal",
     "pack_signs",
     "predict_codes",
     "predict_reals",
@@ -50,6 +54,7 @@ __all__ = [
     "single_blas_thread",
     "single_features",
     "solve_ids",
+    "solve_positive",
     "unpack_codes",
     "use_isa",
 ]
