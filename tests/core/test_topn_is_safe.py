@@ -146,6 +146,43 @@ def test_arrays_without_sense_do_not_crash(isa, make):
     _core.use_isa(before)
 
 
+BELIEVED = {
+    "codes": {"position", "bias", "gain", "chunk_bias", "chunk_most", "chunk_least", "inverse_most", "inverse_least",
+              "chunk_first", "live"},
+    "vectors": {"position", "bias", "start", "chunk_bias", "chunk_first", "live"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["codes", "vectors"])
+def test_numbers_that_do_not_hold_are_found(kind):
+    _, arrays = code_arrays() if kind == "codes" else vector_arrays()
+    catalogue = _core.CodeCatalogue if kind == "codes" else _core.VectorCatalogue
+    catalogue(arrays).check(N)
+    with pytest.raises(ValueError, match=f"position {N - 1} is not from 0 to {N - 2}"):
+        catalogue(arrays).check(N - 1)
+    for name in sorted(BELIEVED[kind]):
+        other = arrays[name].copy()
+        other.reshape(-1)[0 if name != "live" else -1] = other.dtype.type(77)
+        with pytest.raises(ValueError, match="catalogue: "):
+            catalogue(arrays | {name: other}).check(N)
+    twice = arrays["position"].copy()
+    twice[1] = twice[0]
+    with pytest.raises(ValueError, match=f"position {twice[0]} occurs twice"):
+        catalogue(arrays | {"position": twice}).check(N)
+
+
+@pytest.mark.parametrize("name", ["basis", "vectors", "length", "error", "rest", "inverse_step", "nibble_error"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_vectors_that_are_not_finite_are_found(name, wrong):
+    _, arrays = vector_arrays()
+    other = arrays[name].copy()
+    other.reshape(-1)[0] = wrong
+    with pytest.raises(ValueError, match="must be finite"):
+        _core.VectorCatalogue(arrays | {name: other}).check(N)
+    with pytest.raises(ValueError, match="basis must be finite"):
+        _core.arrange_vectors(**VECTORS | {"basis": np.full((WIDTH, 8), wrong)}, weight=1.0, nibbles=True)
+
+
 def test_candidates_are_checked():
     given = {
         "positions": np.arange(100, 100 + N, dtype=np.int32),

@@ -9,13 +9,13 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from bitfm import persist
+from bitfm.atomic import atomic_write
 from bitfm.errors import ModelFileError
 
 BLOCK = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
@@ -153,28 +153,48 @@ def test_a_write_that_the_kernel_refuses_half_way_leaves_the_old_file(path):
     assert_array_equal(persist.read(path).tensors["a"], BLOCK)
 
 
-def test_a_process_killed_while_writing_leaves_the_old_file(path):
-    persist.write(path, {"a": BLOCK}, {})
-    child = run_python(
-        """
-        import sys
-        import numpy as np
-        from bitfm import persist
+WRITE_AND_WAIT = """
+    import os, sys, time
+    from bitfm.atomic import atomic_write
 
-        persist.write(sys.argv[1], {"a": np.broadcast_to(np.uint8(1), 4 << 30)}, {})
-        """,
-        path,
-    )
-    temporary = None
-    while child.poll() is None and temporary is None:
-        time.sleep(0.002)
-        temporary = next((f for f in path.parent.glob(".bitfm-*.tmp") if f.stat().st_size > 4 << 20), None)
+    if sys.argv[2] == "named":
+        del os.O_TMPFILE  # as on systems that have none
+    with atomic_write(sys.argv[1]) as file:
+        file.write(b"half of it")
+        file.flush()
+        print("writing", flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("way", ["unnamed", "named"])
+def test_a_process_killed_while_writing_leaves_the_old_file(path, way):
+    persist.write(path, {"a": BLOCK}, {})
+    child = run_python(WRITE_AND_WAIT, path, way)
+    assert child.stdout.readline() == "writing\n"
+    temporary = sorted(path.parent.glob(".bitfm-*.tmp"))
+    assert len(temporary) == (way == "named")
+    for file in temporary:
+        os.utime(file, (0, 0))
+    persist.write(path, {"a": BLOCK + 1}, {})
+    assert sorted(path.parent.glob(".bitfm-*.tmp")) == temporary  # somebody is writing it, however old it is
     child.kill()
     assert child.wait() == -signal.SIGKILL
-    assert temporary is not None
-    temporary.unlink()
+    child.stdout.close()
+    assert_array_equal(persist.read(path).tensors["a"], BLOCK + 1)
+    persist.write(path, {"a": BLOCK}, {})
     assert os.listdir(path.parent) == [path.name]
-    assert_array_equal(persist.read(path).tensors["a"], BLOCK)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_keeps_its_mode(path, mode):
+    persist.write(path, {}, {})
+    path.chmod(mode)
+    with atomic_write(path) as file:
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == mode  # before the first byte
+        file.write(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.read_bytes() == b"new"
 
 
 def test_writing_takes_memory_for_a_chunk_not_for_the_array(path):

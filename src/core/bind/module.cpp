@@ -25,7 +25,9 @@ NB_MODULE(_core, m) {
     bind_delegate(m);
     bind_metrics(m);
     bind_fold_in(m);
+    bind_functions(m);
     bind_isa(m);
+    bind_linalg(m);
     bind_normal(m);
     bind_pairs(m);
     bind_sides(m);

@@ -1,5 +1,6 @@
 // Catalogues of codes and of vectors, and the search for the best of their items.
 #include "bind/bind.hpp"
+#include "retrieval/check.hpp"
 #include "retrieval/code_catalogue.hpp"
 #include "retrieval/code_paths.hpp"
 #include "retrieval/rescore.hpp"
@@ -95,6 +96,8 @@ class BoundCatalogue {
         require(arrays.size() == n, "catalogue: got " + std::to_string(arrays.size()) + " arrays, expected " +
                                         std::to_string(n) + "; leave out those that shapes() does not name");
     }
+
+    void check(int64_t n_positions) const { check_items(catalogue_, n_positions); }
 
     Catalogue with(const Words& live) const {
         require(static_cast<int64_t>(live.size()) == catalogue_.chunks, "live has " + std::to_string(live.size()) +
@@ -195,6 +198,8 @@ void bind_retrieval(nb::module_& m) {
           nb::arg("biases").noconvert(), nb::arg("positions").noconvert(), nb::arg("weight"));
     nb::class_<BoundCatalogue<CodeCatalogue>> codes(m, "CodeCatalogue");
     codes.def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
+        .def("check", &BoundCatalogue<CodeCatalogue>::check, nb::arg("n_positions"),
+             nb::call_guard<nb::gil_scoped_release>())
         .def_static(
             "shapes", [](int64_t chunks, int bytes) { return BoundCatalogue<CodeCatalogue>::shapes({chunks, bytes}); },
             nb::arg("chunks"), nb::arg("bytes"));
@@ -208,6 +213,8 @@ void bind_retrieval(nb::module_& m) {
           nb::arg("positions").noconvert(), nb::arg("basis").noconvert(), nb::arg("weight"), nb::arg("nibbles"));
     nb::class_<BoundCatalogue<VectorCatalogue>> vectors(m, "VectorCatalogue");
     vectors.def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
+        .def("check", &BoundCatalogue<VectorCatalogue>::check, nb::arg("n_positions"),
+             nb::call_guard<nb::gil_scoped_release>())
         .def_static(
             "shapes",
             [](int64_t chunks, int dimensions, int leading, int64_t nibble_chunks) {

@@ -3,6 +3,7 @@
 
 #include "kernels/distillation.hpp"
 #include "kernels/flips.hpp"
+#include "kernels/linalg.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/normal.hpp"
 #include "kernels/pairs.hpp"
@@ -33,9 +34,19 @@ constexpr SweepKernels<Real> kSweepKernels{
     .sgd = sgd<Real>,
 };
 
+template <class Real>
+constexpr LinalgKernels<Real> kLinalgKernels{
+    .tile_rows = kTileRows,
+    .tile_columns = kTileColumns<Real>,
+    .multiply_tile = multiply_tile<Real>,
+    .factor = factor<Real>,
+};
+
 constexpr Kernels kKernels{
     .sweep32 = kSweepKernels<float>,
     .sweep64 = kSweepKernels<double>,
+    .linalg32 = kLinalgKernels<float>,
+    .linalg64 = kLinalgKernels<double>,
     .codes = {.update_flip_rows = update_flip_rows,
               .distill_columns = distill_columns,
               .distill_feature = distill_feature,

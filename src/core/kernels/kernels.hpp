@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/code_kernels.hpp"
+#include "kernels/linalg_kernels.hpp"
 #include "kernels/pair_kernels.hpp"
 #include "kernels/scan_kernels.hpp"
 #include "kernels/sweep_kernels.hpp"
@@ -11,6 +12,8 @@ namespace bitfm {
 struct Kernels {
     SweepKernels<float> sweep32;
     SweepKernels<double> sweep64;
+    LinalgKernels<float> linalg32;
+    LinalgKernels<double> linalg64;
     CodeKernels codes;
     ScanKernels scans;
     PairKernels pairs;
@@ -23,6 +26,13 @@ struct Kernels {
             return sweep32;
         else
             return sweep64;
+    }
+    template <class Real>
+    const LinalgKernels<Real>& linalg() const {
+        if constexpr (sizeof(Real) == 4)
+            return linalg32;
+        else
+            return linalg64;
     }
 };
 

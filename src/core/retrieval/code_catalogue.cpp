@@ -16,6 +16,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kTiny = 1e-30f,
                 kHuge = 1e30f;  // gains beyond these are not told apart: their inverses would round badly
 
+}  // namespace
+
 float inverse_of_most(float gain) {
     if (gain == 0) return kInfinity;
     return gain < kTiny || gain > kHuge ? 0 : std::nextafter(1 / gain, 0.0f);
@@ -23,8 +25,6 @@ float inverse_of_most(float gain) {
 float inverse_of_least(float gain) {
     return gain < kTiny || gain > kHuge ? kInfinity : std::nextafter(1 / gain, kInfinity);
 }
-
-}  // namespace
 
 void CodeSizes::check() const {
     bits_of_bytes(static_cast<size_t>(std::max(bytes, 0)));

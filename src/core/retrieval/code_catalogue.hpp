@@ -48,6 +48,10 @@ struct CodeCatalogue : CodeSizes, CodeArrays<Borrowed> {
     int64_t width() const { return bytes * 8; }
 };
 
+// One over the largest and the smallest gain of a chunk, rounded so as to promise too much rather than too little.
+float inverse_of_most(float gain);
+float inverse_of_least(float gain);
+
 // Lay items out. `codes` has a row per item; `weight` is what a unit of gain counts against a unit of bias when items
 // are put together.
 CodeArrays<Owned> arrange(Matrix<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,

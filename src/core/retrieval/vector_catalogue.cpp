@@ -95,6 +95,9 @@ VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> 
     const auto all = vectors.all();
     require(std::all_of(all.begin(), all.end(), [](float x) { return std::isfinite(x); }),
             "vectors must be finite numbers");
+    const auto axes = basis.all();
+    require(std::all_of(axes.begin(), axes.end(), [](double x) { return std::isfinite(x); }),
+            "the basis must be finite numbers");
     VectorSizes sizes{.dimensions = static_cast<int>(vectors.columns), .leading = static_cast<int>(basis.columns)};
     sizes.check();
     const auto width = static_cast<size_t>(sizes.dimensions), lead = static_cast<size_t>(sizes.leading);

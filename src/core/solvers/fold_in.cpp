@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "linalg/symmetric.hpp"
 #include "parameters/bits.hpp"
 #include "parameters/factor_view.hpp"
 
@@ -30,35 +31,6 @@ void check_ratings(const RatingsOfIds& r) {
     for (int32_t row : r.row) require(row >= 0 && static_cast<size_t>(row) < n_rows, "a row is out of range");
 }
 
-// Solves A x = b in place by Cholesky's method; A is symmetric, of which the lower triangle is given. False if A is not
-// positive definite in these numbers.
-bool solve_positive(std::vector<double>& a, std::vector<double>& b) {
-    const size_t n = b.size();
-    for (size_t i = 0; i < n; ++i) {
-        double* row = a.data() + i * n;
-        for (size_t j = 0; j <= i; ++j) {
-            const double* other = a.data() + j * n;
-            double sum = row[j];
-            for (size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
-            if (i != j)
-                row[j] = sum / other[j];
-            else if (sum > 0 && std::isfinite(sum))
-                row[i] = std::sqrt(sum);
-            else
-                return false;
-        }
-    }
-    for (size_t i = 0; i < n; ++i) {
-        for (size_t k = 0; k < i; ++k) b[i] -= a[i * n + k] * b[k];
-        b[i] /= a[i * n + i];
-    }
-    for (size_t i = n; i-- > 0;) {
-        for (size_t k = i + 1; k < n; ++k) b[i] -= a[k * n + i] * b[k];
-        b[i] /= a[i * n + i];
-    }
-    return true;
-}
-
 // The normal equations of one id at a time.
 class Equations {
   public:
@@ -81,11 +53,11 @@ class Equations {
         add_unseen(id);
         // In units of the prior the matrix is positive definite whatever the ratings, and a variance of 0 does no harm.
         for (size_t i = 0; i < size_; ++i) {
-            for (size_t j = 0; j <= i; ++j) gram_[i * size_ + j] *= scale_[i] * scale_[j];
+            for (size_t j = i; j < size_; ++j) gram_[i * size_ + j] *= scale_[i] * scale_[j];
             gram_[i * size_ + i] += noise_;
             pull_[i] *= scale_[i];
         }
-        const bool done = solve_positive(gram_, pull_) &&
+        const bool done = solve_positive(gram_, pull_, static_cast<int64_t>(size_), 1) &&
                           std::all_of(pull_.begin(), pull_.end(), [](double x) { return std::isfinite(x); });
         for (size_t i = 0; i < size_; ++i) solved[i] = done ? scale_[i] * pull_[i] : 0;
     }
@@ -109,7 +81,7 @@ class Equations {
             const double left = r_.value[s] - said;
             for (size_t i = 0; i < size_; ++i) {
                 double* row = gram_.data() + i * size_;
-                for (size_t j = 0; j <= i; ++j) row[j] += z_[i] * z_[j];
+                for (size_t j = i; j < size_; ++j) row[j] += z_[i] * z_[j];
                 pull_[i] += left * z_[i];
             }
         }
@@ -125,7 +97,7 @@ class Equations {
         const float* own = r_.own_vector.data() + static_cast<size_t>(id) * bits;
         for (size_t i = 0; i < size_; ++i) {
             const double* row = unseen_.moment.data() + i * width;
-            for (size_t j = 0; j <= i; ++j) gram_[i * size_ + j] += count * row[j];
+            for (size_t j = i; j < size_; ++j) gram_[i * size_ + j] += count * row[j];
             double said = row[width - 1] + row[0] * r_.own_constant[id];
             for (size_t t = 0; t < bits; ++t) said += row[t + 1] * own[t];
             pull_[i] -= pulling * said;

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logit
 
+from bitfm.core import logarithm, logistic, softplus
 from bitfm.models.losses.loss import Floats, Working, register_loss
 
 __all__ = ["LogisticLoss"]
@@ -23,19 +23,20 @@ class LogisticLoss:
 
     def start(self, y: Floats, weight: Floats | None) -> float:
         """Return the log-odds of the mean."""
-        return float(logit(np.clip(np.average(y, weights=weight), _LEAST, 1 - _LEAST)))
+        mean = np.clip(np.average(y, weights=weight), _LEAST, 1 - _LEAST)
+        return float(np.subtract(*logarithm(np.array([mean, 1 - mean]))))
 
     def value(self, y: Floats, score: Floats) -> Floats:
         """Return twice the negative log-likelihood, which like a squared error adds up to the deviance."""
-        return np.asarray(2 * (np.logaddexp(0, score) - y * score))
+        return np.asarray(2 * (softplus(score) - y * score))
 
     def working(self, y: Floats, score: Floats) -> Working:
         """Return e = (y − σ(s)) / h and h = ¼, the bound of Böhning and Lindsay."""
-        return Working((y - expit(score)) / _CURVATURE, np.full_like(score, _CURVATURE))
+        return Working((y - logistic(score)) / _CURVATURE, np.full_like(score, _CURVATURE))
 
     def inverse_link(self, score: Floats) -> Floats:
         """Return σ(s), the probability of a 1."""
-        return np.asarray(expit(score))
+        return logistic(score)
 
 
 register_loss("logistic", LogisticLoss())

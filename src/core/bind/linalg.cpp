@@ -1,0 +1,65 @@
+#include "bind/bind.hpp"
+#include "linalg/product.hpp"
+#include "linalg/symmetric.hpp"
+
+namespace bitfm {
+
+namespace {
+
+template <class T>
+using AnyOrder = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+template <class Real>
+Strided<Real> strided(const AnyOrder<Real>& array) {
+    return {array.data(), static_cast<int64_t>(array.shape(0)), static_cast<int64_t>(array.shape(1)), array.stride(0),
+            array.stride(1)};
+}
+
+template <class Real>
+void bind_product(nb::module_& m) {
+    m.def(
+        "multiply",
+        [](const AnyOrder<Real>& a, const AnyOrder<Real>& b, int n_threads) {
+            const Strided<Real> left = strided<Real>(a), right = strided<Real>(b);
+            UnsetVector<Real> out;
+            {
+                nb::gil_scoped_release release;
+                out.resize(static_cast<size_t>(left.rows * right.columns));
+                Team team(n_threads, poll_signals);
+                multiply(team, left, right, out.data());
+            }
+            return own_array(std::move(out), {left.rows, right.columns});
+        },
+        nb::arg("a").noconvert(), nb::arg("b").noconvert(), nb::arg("n_threads"));
+}
+
+}  // namespace
+
+void bind_linalg(nb::module_& m) {
+    bind_product<float>(m);
+    bind_product<double>(m);
+    m.def(
+        "solve_positive",
+        [](Array2<double> a, Array2<double> b) {
+            nb::gil_scoped_release release;
+            return solve_positive(span_of(a), span_of(b), static_cast<int64_t>(a.shape(0)),
+                                  static_cast<int64_t>(b.shape(1)));
+        },
+        nb::arg("a").noconvert(), nb::arg("b").noconvert());
+    m.def(
+        "eigenvectors",
+        [](Array2<double> a, Array1<double> values) {
+            nb::gil_scoped_release release;
+            eigenvectors(span_of(a), span_of(values), static_cast<int64_t>(a.shape(0)));
+        },
+        nb::arg("a").noconvert(), nb::arg("values").noconvert());
+    m.def(
+        "make_orthonormal",
+        [](Array2<double> rows) {
+            nb::gil_scoped_release release;
+            make_orthonormal(span_of(rows), static_cast<int64_t>(rows.shape(0)), static_cast<int64_t>(rows.shape(1)));
+        },
+        nb::arg("rows").noconvert());
+}
+
+}  // namespace bitfm

@@ -1,0 +1,25 @@
+// Products of matrices with the order of every sum fixed: the same numbers at any number of threads and on any
+// instruction set, which no BLAS promises.
+#pragma once
+
+#include <cstdint>
+
+#include "base/parallel.hpp"
+
+namespace bitfm {
+
+// A matrix of somebody else's, transposed or not.
+template <class Real>
+struct Strided {
+    const Real* data;
+    int64_t rows, columns;
+    int64_t row_stride, column_stride;
+
+    const Real* at(int64_t row, int64_t column) const { return data + row * row_stride + column * column_stride; }
+};
+
+// out = a b, row by row.
+template <class Real>
+void multiply(Team& team, const Strided<Real>& a, const Strided<Real>& b, Real* out);
+
+}  // namespace bitfm
