@@ -84,6 +84,16 @@ def test_degenerate_matrices_have_eigenvectors(rank, seed, size):
     assert (values / size > 1e-9).sum() == np.linalg.matrix_rank(rows)
 
 
+@pytest.mark.parametrize("n", [64, 72])
+def test_copies_of_a_few_columns_have_eigenvectors(n):
+    """What rounding leaves of dependent columns shrinks from step to step, until its squares are 0."""
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(50, 4))[:, rng.integers(4, size=n)]
+    values, vectors = eigh(columns.T @ columns)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=1e-12)
+    np.testing.assert_allclose(vectors * values @ vectors.T, columns.T @ columns, atol=1e-10)
+
+
 def test_equations_are_solved(isa):
     rng = np.random.default_rng(0)
     rows, b = rng.normal(size=(100, 33)), rng.normal(size=(33, 2))

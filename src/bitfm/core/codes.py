@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.core.blas import single_blas_thread
+from bitfm.core.linalg import eigh, multiply, orthonormal
 
 __all__ = ["Delegate", "nearest_delegate", "pack_signs", "unpack_codes"]
 
@@ -65,32 +65,22 @@ def nearest_delegate(
     if not np.isfinite(gram).all():
         raise ValueError("The factors overflow; scale the features or the targets.")
     D = np.empty((n, k), np.float32) if out is None else out
-    # A small matrix gains nothing from many threads, and BLAS threads go on spinning for a while after a call, on the
-    # processors that the core's own threads are about to use.
-    with single_blas_thread():
-        squares, P = np.linalg.eigh(gram)
-        kept = squares > _RANK_TOLERANCE * max(float(squares[-1]), 1.0)
-        singular = np.sqrt(np.where(kept, squares, 1))
-        # D = √n Q Pᵀ with Q = B̄ᵀ P Σ⁻¹, so each row of D is a k × k map of the row of B.
-        transform = np.ascontiguousarray(np.sqrt(n) * (P * np.where(kept, 1 / singular, 0)) @ P.T)
+    squares, P = eigh(gram)
+    kept = squares > _RANK_TOLERANCE * max(float(squares[-1]), 1.0)
+    singular = np.sqrt(np.where(kept, squares, 1))
+    # D = √n Q Pᵀ with Q = B̄ᵀ P Σ⁻¹, so each row of D is a k × k map of the row of B.
+    transform = multiply(np.sqrt(n) * (P * np.where(kept, 1 / singular, 0)), P.T)
     _core.map_features(values, mean, transform, D, n_threads)
     if not kept.all():
-        Q = D.astype(np.float64) @ P[:, kept] / np.sqrt(max(n, 1))
+        Q = multiply(D, P[:, kept]) / np.sqrt(max(n, 1))
         missing = _complete_basis(Q, int((~kept).sum()), rng)
-        D += (np.sqrt(n) * missing @ P[:, ~kept].T).astype(np.float32)
+        D += multiply(np.sqrt(n) * missing, P[:, ~kept].T).astype(np.float32)
     return Delegate(D, float(np.sqrt(n) * singular[kept].sum()), squares_of_values)
 
 
 def _complete_basis(Q: npt.NDArray[np.float64], n_missing: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Return orthonormal columns that are orthogonal to [Q 1], by Gram–Schmidt on random vectors."""
-    n = len(Q)
-    basis = np.column_stack([Q, np.full(n, 1 / np.sqrt(max(n, 1)))])
-    out = np.zeros((n, n_missing))
-    for column in range(min(n_missing, max(n - basis.shape[1], 0))):
-        v = rng.standard_normal(n)
-        for _ in range(2):  # twice is enough
-            v -= basis @ (basis.T @ v)
-        v /= np.linalg.norm(v)
-        out[:, column] = v
-        basis = np.column_stack([basis, v])
-    return out
+    """Return orthonormal columns that are orthogonal to [Q 1], from random vectors, and 0 where there is no room."""
+    n, known = len(Q), Q.shape[1] + 1
+    drawn = rng.standard_normal((min(n_missing, max(n - known, 0)), n)).T
+    basis = orthonormal(np.column_stack([Q, np.full(n, 1 / np.sqrt(max(n, 1))), drawn]))
+    return np.pad(basis[:, known:], ((0, 0), (0, n_missing - drawn.shape[1])))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
+from bitfm.core import multiply
 
 __all__ = ["Ids", "Prior", "Ratings", "SideMoments", "fold_in", "nearest_codes", "prior_variance", "solve"]
 
@@ -173,4 +174,4 @@ def _second_moment(
 ) -> npt.NDArray[np.float64]:
     z = np.concatenate([np.ones((len(vectors), 1)), vectors, constants[:, None]], axis=1)
     share = counts / max(float(counts.sum()), 1.0)
-    return np.asarray((z * share[:, None]).T @ z)
+    return multiply((z * share[:, None]).T, z)

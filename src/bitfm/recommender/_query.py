@@ -57,7 +57,9 @@ def row_of_new(
     of_one = Ratings.of_one(history.values[rated], *state.other_side("user", history.indices[rated]))
     ids = fold_in(of_one, plain.constants, own, state.moments["user"], state.priors["user"])
     vector = ids.gains[:, None] * unpack_codes(ids.codes)
-    constants = rows.constants + ids.weights + (vectors - own) @ vector[0]  # the context meets the id as well
+    constants = (
+        rows.constants + ids.weights + np.einsum("ij,j->i", vectors - own, vector[0])
+    )  # the context meets the id as well
     return TowerRows.of_vectors(constants, vectors + vector)
 
 
@@ -66,7 +68,8 @@ def similar_items(state: State, item: int, n: int) -> Found:
     vectors = state.all_rows("item").vectors
     spreads = state.item_spreads * state.item_spreads[item]
     alike = np.zeros(len(vectors), np.float32)
-    np.divide(vectors @ (state.user_covariance @ vectors[item]), spreads, where=spreads > 0, out=alike)
+    direction = np.einsum("ij,j->i", state.user_covariance, vectors[item])
+    np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
     alike[item] = -np.inf
     best = np.lexsort((np.arange(len(alike)), -alike))[None, : min(n, len(vectors) - 1)]
     return Found(best, alike[best])

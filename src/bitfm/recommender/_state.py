@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import multiply
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import BitfmError
@@ -163,5 +164,5 @@ class State:
     def item_spreads(self) -> npt.NDArray[np.float32]:
         """How far the personal part of each item's score spreads over users."""
         vectors = self.all_rows("item").vectors
-        squares = np.einsum("ij,ij->i", vectors @ self.user_covariance, vectors)
+        squares = np.einsum("ij,ij->i", multiply(vectors, self.user_covariance), vectors)
         return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)

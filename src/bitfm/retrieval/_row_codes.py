@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.core import single_blas_thread, unpack_codes
+from bitfm.core import eigh, multiply, orthonormal, solve_positive, unpack_codes
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensors
 from bitfm.retrieval._segments import CodeSegment, Excluded, Items, Mask, Ranked, Segment, Shapes, shaped, size_of
@@ -63,7 +63,8 @@ class RowCodeSegment(Segment):
         candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), self.n_of(mask)) if n else 0
         position, bias, of_items, basis = (self.arrays[name] for name in _OWN)
         vectors, constants = rows.as_vectors(), rows.constants
-        found = self._catalogue.search_vectors(mask, vectors @ basis, constants, *excluded, candidates, n_threads)
+        queries = multiply(vectors, basis, n_threads if len(vectors) > 1 else 1)
+        found = self._catalogue.search_vectors(mask, queries, constants, *excluded, candidates, n_threads)
         best, _ = shaped(len(rows), candidates, found)
         return shaped(len(rows), n, _core.rescore(position, bias, of_items, vectors, constants, best, n, n_threads))
 
@@ -87,36 +88,36 @@ def learn_row_codes(vectors: npt.NDArray[np.float32], bits: int, n_threads: int)
     n, dimensions = vectors.shape
     chosen = slice(None) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
     sample = vectors[chosen].astype(np.float64)
-    with single_blas_thread():
-        _, directions = np.linalg.eigh(sample.T @ sample)
-        basis: npt.NDArray[Any] = np.zeros((dimensions, bits))
-        kept = min(dimensions, bits)
-        basis[:, :kept] = directions[:, ::-1][:, :kept]
-        basis = basis @ np.linalg.qr(rng.normal(size=(bits, bits)))[0]  # so that each bit has an equal share
-        codes, gains = _encode(sample, basis, None, n_threads)
-        for _ in range(_ROUNDS):
-            signs = unpack_codes(codes) * gains[:, None].astype(np.float64)
-            ridge = 1e-9 * float(np.trace(signs.T @ signs)) / bits + 1e-300
-            basis = np.linalg.solve(signs.T @ signs + ridge * np.eye(bits), signs.T @ sample).T
-            codes, gains = _encode(sample, basis, (codes, gains), n_threads)
-        if n > len(sample):
-            batches = (vectors[begin : begin + _BATCH].astype(np.float64) for begin in range(0, n, _BATCH))
-            parts = [_encode(batch, basis, None, n_threads) for batch in batches]
-            codes, gains = (np.concatenate(part) for part in zip(*parts, strict=True))
+    _, directions = eigh(multiply(sample.T, sample, n_threads))
+    basis: npt.NDArray[Any] = np.zeros((dimensions, bits))
+    kept = min(dimensions, bits)
+    basis[:, :kept] = directions[:, ::-1][:, :kept]
+    basis = multiply(basis, orthonormal(rng.normal(size=(bits, bits))))  # so that each bit has an equal share
+    codes, gains = _encode(sample, basis, None, n_threads)
+    for _ in range(_ROUNDS):
+        signs = unpack_codes(codes) * gains[:, None].astype(np.float64)
+        gram = multiply(signs.T, signs, n_threads)
+        ridge = 1e-9 * float(np.trace(gram)) / bits + 1e-300
+        basis = solve_positive(gram + ridge * np.eye(bits), multiply(signs.T, sample, n_threads)).T
+        codes, gains = _encode(sample, basis, (codes, gains), n_threads)
+    if n > len(sample):
+        batches = (vectors[begin : begin + _BATCH].astype(np.float64) for begin in range(0, n, _BATCH))
+        parts = [_encode(batch, basis, None, n_threads) for batch in batches]
+        codes, gains = (np.concatenate(part) for part in zip(*parts, strict=True))
     return RowCodes(np.ascontiguousarray(basis, np.float32), codes, gains)
 
 
 def _encode(vectors: npt.NDArray[np.float64], basis: npt.NDArray[Any], start: _Codes | None, n_threads: int) -> _Codes:
     """Descend on the codes of vectors, each on its own."""
-    products, gram = vectors @ basis, basis.T @ basis
+    products, gram = multiply(vectors, basis, n_threads), multiply(basis.T, basis)
     if start is None:
         codes = np.packbits(products > 0, axis=1, bitorder="little")
         signs = unpack_codes(codes).astype(np.float64)
-        squares = np.einsum("ij,ij->i", signs @ gram, signs)
+        squares = np.einsum("ij,ij->i", multiply(signs, gram, n_threads), signs)
         gains = (np.abs(products).sum(axis=1) / np.maximum(squares, 1e-300)).astype(np.float32)
     else:
         codes, gains = start
-    error = products - (unpack_codes(codes) * gains[:, None].astype(np.float64)) @ gram
+    error = products - multiply(unpack_codes(codes) * gains[:, None].astype(np.float64), gram, n_threads)
     distance = np.ascontiguousarray(error, np.float32), np.ascontiguousarray(gram, np.float32)
     weights, identity = np.ones(len(vectors), np.float32), (None, None, None)
     _core.distill_field(codes, gains, *distance, weights, *identity, _PASSES, False, n_threads)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
+from bitfm.core import eigh, multiply
 from bitfm.data.feature_table import FeatureTable, check_rows
 from bitfm.errors import ModelFileError
 from bitfm.parameters import TowerRows
@@ -261,8 +262,8 @@ def _leading_directions(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.floa
     gram = np.zeros((vectors.shape[1], vectors.shape[1]))
     for begin in range(0, len(vectors), 1 << 16):
         part = vectors[begin : begin + (1 << 16)].astype(np.float64)
-        gram += part.T @ part
-    energies, directions = np.linalg.eigh(gram)
+        gram += multiply(part.T, part)
+    energies, directions = eigh(gram)
     left_out = np.cumsum(energies.clip(0))  # the smallest come first
     n_out = int(np.searchsorted(left_out, most_left_out * left_out[-1], side="right")) if left_out[-1] > 0 else 0
     leading = min(vectors.shape[1], -(-max(vectors.shape[1] - n_out, 1) // 8) * 8)

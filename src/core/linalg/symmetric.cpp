@@ -12,7 +12,8 @@ namespace bitfm {
 
 namespace {
 
-constexpr int kMostRotations = 60;  // sweeps per eigenvalue; three are usual
+constexpr int kMostRotations = 60;    // sweeps per eigenvalue; three are usual
+constexpr double kNothing = 0x1p-53;  // beside a largest of 1
 constexpr double kDependent = 1e-10;
 
 // y += scale x. Along the vectors, so compilers may use as many lanes as they like.
@@ -26,8 +27,8 @@ double dot(const double* x, const double* y, int64_t n) {
     return sum;
 }
 
-// Householder's reflections: a becomes tridiagonal, and then the transposed product of the reflections, whose rows are
-// the directions in which it is.
+// Householder's reflections of a matrix whose largest number is about 1: a becomes tridiagonal, and then the transposed
+// product of the reflections, whose rows are the directions in which it is.
 void make_tridiagonal(double* a, int64_t n, std::vector<double>& diagonal, std::vector<double>& beside) {
     std::vector<double> v(static_cast<size_t>(n)), p(static_cast<size_t>(n)), scales(static_cast<size_t>(n), 0.0);
     for (int64_t k = 0; k + 1 < n; ++k) {
@@ -35,11 +36,9 @@ void make_tridiagonal(double* a, int64_t n, std::vector<double>& diagonal, std::
         double* column = a + k * n + k + 1;  // of the upper triangle: row k beyond the diagonal
         const double length = std::sqrt(dot(column, column, m));
         diagonal[k] = a[k * n + k];
-        beside[k] = column[0] > 0 ? -length : length;
-        if (length == 0 || m == 1) {
-            beside[k] = column[0];
-            continue;
-        }
+        beside[k] = m == 1 ? column[0] : column[0] > 0 ? -length : length;
+        if (length <= kNothing) beside[k] = 0;  // what rounding left of a dependent column, and squares of it vanish
+        if (length <= kNothing || m == 1) continue;
         std::copy(column, column + m, v.begin());
         v[0] -= beside[k];
         const double scale = 2 / dot(v.data(), v.data(), m);
@@ -70,13 +69,12 @@ void make_tridiagonal(double* a, int64_t n, std::vector<double>& diagonal, std::
 
 // Diagonalises by rotations (implicit QL with Wilkinson's shift), which turn the rows of a.
 void diagonalise(double* a, int64_t n, std::vector<double>& diagonal, std::vector<double>& beside) {
+    double size = 0;
+    for (int64_t i = 0; i < n; ++i) size = std::max(size, std::abs(diagonal[i]) + std::abs(beside[i]));
     for (int64_t low = 0; low < n; ++low)
         for (int tries = 0;; ++tries) {
             int64_t high = low;
-            for (; high + 1 < n; ++high) {
-                const double size = std::abs(diagonal[high]) + std::abs(diagonal[high + 1]);
-                if (size + std::abs(beside[high]) == size) break;
-            }
+            while (high + 1 < n && std::abs(beside[high]) > kNothing * size) ++high;
             if (high == low) break;
             require(tries < kMostRotations, "the eigenvalues do not converge");
             double g = (diagonal[low + 1] - diagonal[low]) / (2 * beside[low]);

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
-from bitfm.core import single_blas_thread
+from bitfm.core import eigh, multiply, orthonormal
 from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats
 from bitfm.models.fm import FM
 from bitfm.models.progress import Callback
 from bitfm.models.solvers.registry import FMParameters
 from bitfm.models.solvers.teacher_distance import mean_squares
+from bitfm.validation import thread_count
 
 __all__ = ["TeacherParameters", "default_teacher", "ridge_by_field", "teacher_by_descent", "teacher_parameters"]
 
@@ -91,8 +91,8 @@ def _factors_of(teacher: FM, blocks: Blocks, *, across: bool, seed: int) -> npt.
         # The mean of the draws lies mostly in few directions, about as many as a draw has factors.
         width = _WIDTH * factors.shape[1] // n
         if factors.shape[1] > width:
-            with single_blas_thread():
-                factors = factors @ _main_directions(factors, blocks, width, across=across, seed=seed)
+            axes = _main_directions(factors, blocks, width, across=across, seed=seed)
+            factors = multiply(factors, axes, thread_count(teacher.n_jobs))
         return np.asarray(factors / np.sqrt(n), np.float32)
 
 
@@ -101,15 +101,14 @@ def _main_directions(factors: Floats, blocks: Blocks, width: int, *, across: boo
     rng, axes = np.random.default_rng(seed), np.eye(factors.shape[1])
     examples = list(_rows(factors, blocks, rng) if across else _features(factors, blocks, rng))
     # The sides count alike: their scales are arbitrary, as only products matter.
-    stacked = np.concatenate([np.zeros((0, len(axes))), *(x / (np.linalg.norm(x) or 1.0) for x in examples)])
+    stacked = np.concatenate([np.zeros((0, len(axes))), *(x / (np.sqrt(np.sum(x * x)) or 1.0) for x in examples)])
     if not len(stacked) or not np.isfinite(stacked).all():
         return np.asarray(axes[:, :width], factors.dtype)
     if len(stacked) < len(axes):
-        axes, _ = np.linalg.qr(stacked.T)  # no other direction occurs
-        stacked = stacked @ axes
-    n = stacked.shape[1]
-    _, vectors = scipy.linalg.eigh(stacked.T @ stacked, subset_by_index=(max(0, n - width), n - 1))
-    return np.asarray(axes @ vectors, factors.dtype)
+        axes = orthonormal(stacked.T)  # no other direction occurs
+        stacked = multiply(stacked, axes)
+    _, vectors = eigh(multiply(stacked.T, stacked))
+    return np.asarray(multiply(axes, vectors[:, -width:]), factors.dtype)
 
 
 def _rows(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator[Floats]:

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-import scipy.optimize
 
-from bitfm.core import distill_field, distill_pairs, pack_signs, predict_codes, single_blas_thread, unpack_codes
+from bitfm.core import distill_field, distill_pairs, multiply, pack_signs, predict_codes, solve_positive, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
@@ -39,8 +37,8 @@ class _Field:
 class _BlockRows:
     """The rows of a block, weighted by the share of the interactions that use them."""
 
-    def __init__(self, weights: Matrix, fields: list[_Field]) -> None:
-        self.weights, self.fields = weights, fields
+    def __init__(self, weights: Matrix, fields: list[_Field], n_threads: int) -> None:
+        self.weights, self.fields, self.n_threads = weights, fields, n_threads
         self.teacher_vectors = _total([f.teacher_vectors for f in fields])
 
     @property
@@ -60,15 +58,15 @@ class _BlockRows:
     @cached_property
     def teacher_grams(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Σ π p pᵀ per row and per field."""
-        per_row = _moment(self.teacher_vectors, self.teacher_vectors, self.weights)
+        per_row = _moment(self.teacher_vectors, self.teacher_vectors, self.weights, self.n_threads)
         if len(self.fields) == 1:
             return per_row, per_row
-        parts = (_moment(f.teacher_vectors, f.teacher_vectors, self.weights) for f in self.fields)
+        parts = (_moment(f.teacher_vectors, f.teacher_vectors, self.weights, self.n_threads) for f in self.fields)
         return per_row, np.asarray(sum(parts))
 
     def _moments(self, code_vectors: Matrix, teacher_vectors: Matrix) -> list[Matrix]:
         weighted = (self.weights[:, None] * code_vectors).T
-        return [np.asarray(weighted @ vectors, np.float32) for vectors in (code_vectors, teacher_vectors)]
+        return [multiply(weighted, vectors, self.n_threads) for vectors in (code_vectors, teacher_vectors)]
 
 
 class RowDistillation:
@@ -97,7 +95,7 @@ class RowDistillation:
         n_threads: int,
     ) -> None:
         self._threads, self._field_weight, self._shared = n_threads, field_weight, shared_gains
-        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
+        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed, n_threads)
         if shared_gains:
             for field in blocks.fields:  # the quadratic mean of those that are not 0
                 gains = self.gains[field.start : field.stop]
@@ -111,29 +109,27 @@ class RowDistillation:
                 part = slice(span.start, span.stop)
                 vectors = table.sums(factors[part]), self._code_vectors(table, part)
                 fields.append(_Field(number, table, _columns(table), part, *vectors))
-            self._blocks.append(_BlockRows(_shares(block).astype(np.float32), fields))
+            self._blocks.append(_BlockRows(_shares(block).astype(np.float32), fields, n_threads))
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
         flips, how = 0, (passes, self._shared, self._threads)
-        with single_blas_thread():
-            for rows, field, error, hessian in self._fields_in_turn():
-                codes, gains = self.codes[field.features], self.gains[field.features]
-                flips += distill_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
-                if self._shared:
-                    vectors = self._code_vectors(field.table, field.features)
-                    slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, vectors @ hessian))
-                    along, curve = (float(rows.weights @ slope) for slope in slopes)
-                    if curve > 0:
-                        gains *= np.float32(max(1 + along / curve, 0))
+        for rows, field, error, hessian in self._fields_in_turn():
+            codes, gains = self.codes[field.features], self.gains[field.features]
+            flips += distill_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
+            if self._shared:
+                vectors = self._code_vectors(field.table, field.features)
+                slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, multiply(vectors, hessian, self._threads)))
+                along, curve = (float(np.sum(rows.weights * slope)) for slope in slopes)
+                if curve > 0:
+                    gains *= np.float32(max(1 + along / curve, 0))
         return flips
 
     def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
         """Give every feature its best code for the trainer's loss + strength · N · Ω, the gains being what they are."""
         flips, how = 0, (strength, passes, self._threads)
-        with single_blas_thread():
-            for _, field, error, hessian in self._fields_in_turn():
-                flips += int(trainer.sweep_distilled(field.number, self.codes, self.gains, error, hessian, *how))
+        for _, field, error, hessian in self._fields_in_turn():
+            flips += int(trainer.sweep_distilled(field.number, self.codes, self.gains, error, hessian, *how))
         return flips
 
     def _fields_in_turn(self) -> Iterator[tuple[_BlockRows, _Field, Matrix, Matrix]]:
@@ -143,10 +139,11 @@ class RowDistillation:
             others = zip(*(other.moments for other in self._blocks if other is not rows), strict=True)
             H, C, H_field, C_field = (_total(list(parts)) for parts in others)
             hessian = np.asarray((1 - μ) * H + μ * H_field, np.float32)
-            target = rows.teacher_vectors @ C.T
+            target = multiply(rows.teacher_vectors, C.T, self._threads)
             for field in rows.fields:
-                error = (1 - μ) * (target - rows.code_vectors @ H)
-                error += μ * (field.teacher_vectors @ C_field.T - field.code_vectors @ H_field)
+                error = (1 - μ) * (target - multiply(rows.code_vectors, H, self._threads))
+                wanted = multiply(field.teacher_vectors, C_field.T, self._threads)
+                error += μ * (wanted - multiply(field.code_vectors, H_field, self._threads))
                 yield rows, field, np.asarray(error, np.float32), hessian
                 field.code_vectors = self._code_vectors(field.table, field.features)
             rows.__dict__.pop("moments", None)
@@ -192,16 +189,15 @@ class RowDistillation:
         """Return Ω, and its value without codes."""
         value = reference = 0.0
         shares = (1 - self._field_weight, self._field_weight)
-        with single_blas_thread():
-            for b, left in enumerate(self._blocks):
-                for right in self._blocks[:b]:
-                    moments = zip(left.moments, right.moments, strict=True)
-                    H, C, H_field, C_field = (float(np.sum(m * n, dtype=np.float64)) for m, n in moments)
-                    grams = zip(left.teacher_grams, right.teacher_grams, strict=True)
-                    for share, (p, q), h, c in zip(shares, grams, (H, H_field), (C, C_field), strict=True):
-                        teacher_energy = float(np.sum(p * q))
-                        value += share * (teacher_energy - 2 * c + h)
-                        reference += share * teacher_energy
+        for b, left in enumerate(self._blocks):
+            for right in self._blocks[:b]:
+                moments = zip(left.moments, right.moments, strict=True)
+                H, C, H_field, C_field = (float(np.sum(m * n, dtype=np.float64)) for m, n in moments)
+                grams = zip(left.teacher_grams, right.teacher_grams, strict=True)
+                for share, (p, q), h, c in zip(shares, grams, (H, H_field), (C, C_field), strict=True):
+                    teacher_energy = float(np.sum(p * q))
+                    value += share * (teacher_energy - 2 * c + h)
+                    reference += share * teacher_energy
         return value, reference
 
     def _code_vectors(self, table: FeatureTable, part: slice) -> Matrix:
@@ -217,7 +213,7 @@ class FeatureDistillation:
     """  # noqa: D400
 
     def __init__(self, blocks: Blocks, factors: Matrix, bits: int, *, seed: int, n_threads: int) -> None:
-        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed)
+        self.codes, self.gains = _initial_codes(blocks, factors, bits, seed, n_threads)
         pad = -factors.shape[1] % 8
         self._factors = np.pad(factors, ((0, 0), (0, pad))) if pad else factors
         self._weights = mean_squares(blocks).astype(np.float32)
@@ -239,19 +235,19 @@ class FeatureDistillation:
     def objective(self) -> float:
         """Return Ω as a share of its value without codes."""
         teacher, codes = self._factors, unpack_codes(self.codes) * self.gains[:, None]
-        with single_blas_thread():
-            teacher_energy = _pairs(teacher, teacher, self._weights)
-            cross_term, code_energy = _pairs(teacher, codes, self._weights), _pairs(codes, codes, self._weights)
+        teacher_energy, cross_term, code_energy = (
+            _pairs(a, b, self._weights, self._threads)
+            for a, b in ((teacher, teacher), (teacher, codes), (codes, codes))
+        )
         return (teacher_energy - 2 * cross_term + code_energy) / (teacher_energy or 1.0)
 
 
 def _initial_codes(
-    blocks: Blocks, factors: Matrix, bits: int, seed: int
+    blocks: Blocks, factors: Matrix, bits: int, seed: int, n_threads: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
     """Return the signs of random projections of the teacher's vectors, and gains of their lengths, 0 if unseen."""
-    with single_blas_thread():
-        projection = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
-        codes = pack_signs(factors @ projection)
+    projection = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
+    codes = pack_signs(multiply(factors, projection, n_threads))
     return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
 
 
@@ -269,18 +265,32 @@ def _shares(block: Block) -> npt.NDArray[np.float64]:
     return np.asarray(np.bincount(block.rows, minlength=block.n_rows) / max(len(block.rows), 1))
 
 
-def _pairs(a: Any, b: Any, weight: Matrix) -> float:
+def _pairs(a: Any, b: Any, weight: Matrix, n_threads: int) -> float:
     """Return Σ_{i≠j} π_i π_j ⟨a_i, a_j⟩ ⟨b_i, b_j⟩."""
-    moment = _moment(a, b, weight)
+    moment = _moment(a, b, weight, n_threads)
     own = np.square(weight, dtype=np.float64) * np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b)
     return float(np.sum(moment * moment) - np.sum(own))
 
 
 def _solve_nonnegative(gram: npt.NDArray[np.float64], rhs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Minimise s'Gs − 2 r's over s ≥ 0: with G = LLᵀ, that is |Lᵀs − L⁻¹r|²."""
-    factor = np.linalg.cholesky(gram)
-    solution, _ = scipy.optimize.nnls(factor.T, scipy.linalg.solve_triangular(factor, rhs, lower=True))
-    return np.asarray(solution)
+    """Minimise s'Gs − 2 r's over s ≥ 0, by active sets (Lawson and Hanson); not SciPy's, which asks LAPACK."""
+    s, free = np.zeros(len(rhs)), np.zeros(len(rhs), bool)
+    for _ in range(3 * len(rhs)):
+        slope = np.where(free, 0, rhs - np.einsum("ij,j->i", gram, s))
+        if slope.max() <= 1e-12 * np.abs(rhs).max():
+            break
+        free[slope.argmax()] = True
+        while True:
+            goal = np.zeros(len(rhs))
+            goal[free] = solve_positive(gram[np.ix_(free, free)], rhs[free])
+            if (goal >= 0).all():
+                break
+            back = goal < 0  # go as far as no scale becomes negative, and fix those at 0
+            s += np.min(s[back] / (s[back] - goal[back])) * (goal - s)
+            free &= s > 1e-15 * s.max()
+            s[~free] = 0
+        s = goal
+    return s
 
 
 def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:
@@ -290,9 +300,9 @@ def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:
     return indptr, rows, values.astype(np.float32)
 
 
-def _moment(a: Matrix, b: Matrix, weights: Matrix) -> npt.NDArray[np.float64]:
+def _moment(a: Matrix, b: Matrix, weights: Matrix, n_threads: int) -> npt.NDArray[np.float64]:
     """Return Σ π a bᵀ."""
-    return np.asarray((a * weights[:, None]).T @ b, np.float64)
+    return np.asarray(multiply((a * weights[:, None]).T, b, n_threads), np.float64)
 
 
 def _total(matrices: list[Matrix]) -> Matrix:
