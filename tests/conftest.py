@@ -2,6 +2,8 @@
 
 import os
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy comes: threads that wait for the next product spin
+
 import hypothesis
 import pytest
 
