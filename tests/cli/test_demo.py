@@ -12,6 +12,8 @@ import bitfm
 from bitfm.cli import demo
 from cli_process import call
 
+pytestmark = pytest.mark.true_teacher
+
 MODELS = ("bias only", "FM, ALS, rank 16", "FM, Gibbs, rank 16", "DiscreteFM, 64 bits", "DistilledFM")
 TABLES = {"ratings.csv", "readers.csv", "books.csv"}
 
