@@ -84,8 +84,9 @@ coverage:
 	$(COVERAGE)/bin/coverage erase
 	$(COVERAGE)/bin/coverage run -m pytest -q -p no:cacheprovider -m "not memory" $(COVERAGE_TESTS)
 	$(COVERAGE)/bin/coverage combine --quiet
-	$(COVERAGE)/bin/coverage report --skip-covered --sort=cover
-	$(COVERAGE)/bin/gcovr --root . --filter src/core/ --merge-lines --sort uncovered-percent build/coverage
+	$(COVERAGE)/bin/coverage report --skip-covered --precision=1 --sort=cover
+	$(COVERAGE)/bin/gcovr --root . --filter src/core/ --merge-lines --gcov-suspicious-hits-threshold 0 \
+	    --sort uncovered-percent build/coverage
 
 # The core without its binding, for another processor, with the cross compiler that PyPI's ziglang carries.
 aarch64: $(VENV)/.build-tools

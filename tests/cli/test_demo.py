@@ -12,6 +12,8 @@ from bitfm.cli import _demo
 from bitfm.datasets import make_bookshop
 from cli_process import call
 
+pytestmark = pytest.mark.true_teacher
+
 MODELS = ("bias only", "FM, ALS, rank 16", "FM, Gibbs, rank 16", "DiscreteFM, 64 bits", "DistilledFM")
 TABLES = {"ratings.csv", "readers.csv", "books.csv"}
 

@@ -143,7 +143,8 @@ def test_vectors_for_vectors(shape, biases, isas, monkeypatch):
     rng, (width, rank) = np.random.default_rng(2), shape
     for size in SIZES:
         # Whole numbers again; of low rank, so that the scan leaves dimensions out; some vectors occur twice.
-        vectors = (rng.integers(-2, 3, (size, rank)) @ rng.integers(-2, 3, (rank, width))).astype(np.float32)
+        basis = rng.integers(-2, 3, (rank, width)).astype(np.float32)
+        vectors = rng.integers(-2, 3, (size, rank)).astype(np.float32) @ basis
         vectors[size // 2 :] = vectors[: size - size // 2]
         items = vector_items(vectors, biases_of(rng, biases, size))
         queries = rng.integers(-9, 10, (9, width)).astype(np.float32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -36,6 +38,14 @@ def same(table, matrix):
 
 
 # What they are
+
+
+def test_they_can_be_sent_to_another_process_without_what_the_core_made_of_them():
+    X = shop()
+    X.design()
+    sent = pickle.loads(pickle.dumps(X))
+    assert (sent.fields, len(sent), sent.dtype) == (X.fields, len(X), X.dtype)
+    same(sent, expanded(X))
 
 
 def test_columns_are_laid_out_block_by_block_and_field_by_field():

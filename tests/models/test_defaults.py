@@ -1,8 +1,12 @@
 """The true defaults of a model of codes, whose teachers take their time, keep the contract."""
 
+import pytest
+
 from bitfm import DistilledFM
 from bitfm.models import Iteration
 from bitfm.testing import CodeModelContract
+
+pytestmark = pytest.mark.true_teacher
 
 
 class TestDistilledFM(CodeModelContract):
@@ -17,3 +21,6 @@ class TestDistilledFM(CodeModelContract):
         assert all(isinstance(item, Iteration) for item in log)
         stages = ["trial", "trial-als", "distillation", "codes", "teacher", "teacher-als"]
         assert list(dict.fromkeys(item.stage for item in log)) == stages
+        for stage, total in (("trial", 40), ("trial-als", 15), ("teacher", 40), ("teacher-als", 15)):
+            found = [(item.number, item.total) for item in log if item.stage == stage]
+            assert found == [(number, total) for number in range(1, total + 1)]

@@ -130,11 +130,6 @@ def test_a_teacher_that_is_not_fitted_gives_the_settings(shop):
     assert not hasattr(teacher, "weights_")
     for stage in ("trial", "teacher"):
         assert [item.total for item in model.fit_log_ if item.stage == stage] == [7] * 7
-    own = DistilledFM(16).fit(X, y)
-    for stage, total in (("trial", 40), ("trial-als", 15), ("teacher", 40), ("teacher-als", 15)):
-        assert [(item.number, item.total) for item in own.fit_log_ if item.stage == stage] == [
-            (number, total) for number in range(1, total + 1)
-        ]
     without = quick(validation_fraction=0).fit(X, y)
     assert {item.stage for item in without.fit_log_} == {"teacher", "distillation"}
 

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import threadpoolctl
 from sklearn.base import clone
 
 from bitfm import FM, BiasModel, Block, Blocks, DiscreteFM, DistilledFM, _core
@@ -115,6 +116,13 @@ def test_any_number_of_threads_gives_the_same_bytes(problems, on_one_thread, nam
     expected = on_one_thread(name, data, pairs)
     for n_jobs in (2, 7):
         assert digest(make(name, pairs, n_jobs=n_jobs).fit(X, y), X) == expected
+
+
+@pytest.mark.parametrize(("name", "data"), [("DiscreteFM", "bare_ids"), ("DistilledFM", "shared_rows")])
+def test_any_number_of_blas_threads_gives_the_same_bytes(problems, on_one_thread, name, data):
+    X, y = problems[data]
+    with threadpoolctl.threadpool_limits(3, user_api="blas"):
+        assert digest(make(name, n_jobs=1).fit(X, y), X) == on_one_thread(name, data, "all")
 
 
 @every_problem

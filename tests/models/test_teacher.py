@@ -15,6 +15,8 @@ from bitfm.models.solvers.gibbs import Samples, from_features
 from bitfm.models.solvers.teacher import _factors_of, default_teacher, teacher_by_descent, teacher_parameters
 from problems import random_blocks, scores
 
+pytestmark = pytest.mark.true_teacher
+
 
 def test_the_default_teacher_is_the_default_machine_and_a_trial_has_half_of_it():
     X, chosen = random_blocks("bare", n=20), FM(16, solver="gibbs").get_params()

@@ -140,15 +140,6 @@ def test_a_column_that_was_ignored_may_still_be_given(shop):
     assert len(rec.recommend("nobody", context={"channel": "shop"})) == 10
 
 
-def test_a_new_item_is_found_by_its_features(rec, shop):
-    genre = shop.books["genre"][0]
-    liked = shop.books.filter(pl.col("genre") == genre)["book"][:5].to_list()
-    other = shop.books.filter(pl.col("genre") != genre)["genre"][0]
-    rec.add_items({"book": [1, 2], "genre": [genre, other], "title": ["One", "Two"]})
-    best = rec.recommend_new([(book, 5) for book in liked], {"favourite_genres": [genre]}, n=2, allow=[1, 2])
-    assert best["title"].to_list() == ["One", "Two"]
-
-
 def test_an_item_of_which_nothing_is_known_scores_as_the_user_alone(rec, shop):
     reader = shop.readers["reader"][0]
     rec.add_items({"book": [1], "genre": [None]})

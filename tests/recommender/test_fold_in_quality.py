@@ -8,6 +8,13 @@ import pytest
 from bitfm import Recommender
 from ratings_of_shop import COLUMNS, make_shop
 
+pytestmark = pytest.mark.true_teacher
+
+
+@pytest.fixture(scope="module")
+def fitted(shop):
+    return Recommender(bits=32, n_jobs=1).fit(**shop.tables)
+
 
 @pytest.mark.parametrize(("column", "table"), [("reader", "readers"), ("book", "books")])
 def test_fold_in_is_nearly_as_good_as_a_new_fit(column, table):
@@ -40,3 +47,12 @@ def test_what_somebody_new_says_counts(rec, shop):
     moved = one.join(other, on="item").select(pl.col("score") - pl.col("score_right"))["score"]
     assert moved.std() > 0.2
     assert min(part.std() for part in away) > 0.05
+
+
+def test_a_new_item_is_found_by_its_features(rec, shop):
+    genre = shop.books["genre"][0]
+    liked = shop.books.filter(pl.col("genre") == genre)["book"][:5].to_list()
+    other = shop.books.filter(pl.col("genre") != genre)["genre"][0]
+    rec.add_items({"book": [1, 2], "genre": [genre, other], "title": ["One", "Two"]})
+    best = rec.recommend_new([(book, 5) for book in liked], {"favourite_genres": [genre]}, n=2, allow=[1, 2])
+    assert best["title"].to_list() == ["One", "Two"]

@@ -90,12 +90,13 @@ def test_nearly_all_of_the_best_are_found(shop, bits):
 
 def test_with_enough_candidates_nothing_is_missed(shop):
     model, items = shop
-    seen = sp.random(N_USERS, N_ITEMS, 0.2, random_state=4, format="csr")
-    exact, by_codes = model.index(items), model.index(items, mode="codes", rescore=N_ITEMS)
+    seen = sp.random(N_USERS, 2 * N_ITEMS, 0.2, random_state=4, format="csr")
+    exact, by_codes = model.index(items), model.index(items, mode="codes", rescore=2 * N_ITEMS)
     for index in (exact, by_codes):
         index.remove(np.arange(0, 500, 7))
         index.change([3, 4], Block([8, 9], items.tables))
-    for n in (0, 1, 30, N_ITEMS):
+        index.add(items)  # so many that segments become one
+    for n in (0, 1, 30, 2 * N_ITEMS):
         options = {"n": n, "exclude": seen, "deny": np.arange(1000, 1100)}
         for a, b in zip(
             exact.search(np.arange(N_USERS), **options), by_codes.search(np.arange(N_USERS), **options), strict=True
