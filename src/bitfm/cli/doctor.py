@@ -15,7 +15,7 @@ from bitfm.cli.screen import show
 
 
 def doctor(as_json: option.Json = False) -> None:
-    """Say what is installed, which instruction set is in use, how many threads, and where the data is."""
+    """Show what is installed, which instruction set is in use, how many threads, and where the data is."""
     from bitfm import _core
     from bitfm.validation import thread_count
 

@@ -84,7 +84,7 @@ def similar(
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
-    """Find the items that are most like one.
+    """Find the items that are most similar to one.
 
     bitfm similar shop.bitfm i7
     """
@@ -108,7 +108,7 @@ def explain(
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
-    """Take the score of a user and an item apart.
+    """Explain the score of a user and an item.
 
     bitfm explain shop.bitfm u42 i7 --context daytime=evening
     """

@@ -44,7 +44,7 @@ class CodeParameters(_OfFields):
 
     The score of a row x is bias + Σ w x + Σ g_i g_j ⟨b_i, b_j⟩ x_i x_j over pairs of features.
 
-    Attributes
+    Parameters
     ----------
     fields : tuple of FieldSpan
         The layout of the features.
@@ -99,7 +99,7 @@ class CodeParameters(_OfFields):
 class FactorParameters(_OfFields):
     """A vector of real numbers and a weight for every feature; no factors at all is a linear model.
 
-    Attributes
+    Parameters
     ----------
     fields, bias, weights, pairs
         As of `CodeParameters`.
