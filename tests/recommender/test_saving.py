@@ -309,7 +309,7 @@ def test_the_model_keeps_the_teachers_settings_until_it_is_saved(fitted_on_event
     assert bitfm.load(tmp_path / "events.bitfm").model_.teacher is None
 
 
-def test_opening_takes_as_many_steps_per_column_for_many_columns(tmp_path):
+def test_opening_looks_at_each_tensor_as_often_for_many_columns(tmp_path):
     calls = []
     steps = {}
     for n in (10, 30):
@@ -318,8 +318,8 @@ def test_opening_takes_as_many_steps_per_column_for_many_columns(tmp_path):
         Recommender(bits=8, n_jobs=1).fit(ratings, users=users).save(tmp_path / "m")
         bitfm.load(tmp_path / "m")
         calls.clear()
-        sys.setprofile(lambda frame, event, argument: calls.append(event))
+        sys.setprofile(lambda frame, event, argument: calls.append(getattr(argument, "__name__", "")))
         bitfm.load(tmp_path / "m")
         sys.setprofile(None)
-        steps[n] = len(calls)
-    assert steps[30] < 3.1 * steps[10]
+        steps[n] = calls.count("startswith")  # looks at the name of a tensor
+    assert 0 < steps[30] < 3.1 * steps[10]
