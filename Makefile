@@ -6,7 +6,9 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := pyproject.toml CMakeLists.txt $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: demo test test-research test-data lint format bench paper docs asan coverage aarch64 clean
+SECONDS := 300
+
+.PHONY: demo test fuzz test-research test-data lint format bench paper docs asan coverage aarch64 clean
 
 # What a group of commands needs is installed once, and again when pyproject.toml changes.
 $(BIN)/python:
@@ -30,6 +32,9 @@ demo: $(VENV)/.extra-plots  ## generate a bookshop, compare the models, recommen
 
 test: $(VENV)/.extra-test  ## the tests of bitfm
 	$(BIN)/python -m pytest --durations=10
+
+fuzz: $(VENV)/.extra-test  ## damage model files at random and use them, for SECONDS; prints what came of them
+	PYTHONPATH=tests $(BIN)/python tests/attacks/fuzz.py $(SECONDS)
 
 test-research: $(VENV)/.research-test  ## the tests of bitfm-research
 	$(BIN)/python -m pytest research

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from reprlib import repr as short  # what a file says is of any length
 from typing import Any
 
 from bitfm import persist
 from bitfm.errors import ModelFileError
-from bitfm.parameters import KINDS, unpack_model
+from bitfm.parameters import kind_of, unpack_model
 from bitfm.retrieval import unpack_index
 
 __all__ = ["load"]
@@ -51,10 +50,4 @@ def load(path: str | os.PathLike[str]) -> Any:
         if any(name.startswith("tables.") for name in contents.tensors):
             raise ModelFileError("holds tables of a recommender, but lacks the entry 'recommender'")
         record, parameters = unpack_model(contents)
-        kind = KINDS.get(record.kind)
-        if kind is None:
-            raise ModelFileError(
-                f"holds a model of unknown kind {short(record.kind)}; install the package it comes from, such as "
-                "bitfm-research"
-            )
-        return kind.from_record(record, parameters, unpack_index(parameters, contents))
+        return kind_of(record).from_record(record, parameters, unpack_index(parameters, contents))

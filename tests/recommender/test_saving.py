@@ -307,3 +307,19 @@ def test_the_model_keeps_the_teachers_settings_until_it_is_saved(fitted_on_event
     assert not hasattr(teacher, "weights_")
     fitted_on_events.save(tmp_path / "events.bitfm")
     assert bitfm.load(tmp_path / "events.bitfm").model_.teacher is None
+
+
+def test_opening_looks_at_each_tensor_as_often_for_many_columns(tmp_path):
+    calls = []
+    steps = {}
+    for n in (10, 30):
+        users = {"user_id": [1, 2, 3]} | {f"c{k}": ["a", "b", "a"] for k in range(n)}
+        ratings = {"user_id": [1, 2, 3], "item_id": [1, 2, 1], "rating": [5, 3, 4]}
+        Recommender(bits=8, n_jobs=1).fit(ratings, users=users).save(tmp_path / "m")
+        bitfm.load(tmp_path / "m")
+        calls.clear()
+        sys.setprofile(lambda frame, event, argument: calls.append(getattr(argument, "__name__", "")))
+        bitfm.load(tmp_path / "m")
+        sys.setprofile(None)
+        steps[n] = calls.count("startswith")  # looks at the name of a tensor
+    assert 0 < steps[30] < 3.1 * steps[10]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 import mmap
@@ -219,24 +218,41 @@ def test_a_model_that_has_no_index_is_not_given_one(ids, tmp_path, kind):
         load(tmp_path / "bad.bitfm")
 
 
-WILD = {"i": [-1, 7, "min", "max"], "u": [0, 85, "max"], "f": [np.nan, np.inf, -np.inf, 1e30, -1.0, 0.0]}
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_wild_numbers_do_no_harm(packed):
-    """They are found where they are read, or the answer is wrong; nothing else is read or written."""
+def test_values_of_a_segment_are_checked_when_it_is_first_used(packed):
     parameters, tensors, about = packed
-    for name, array in tensors.items():
-        for value in WILD[array.dtype.kind]:
-            wild = getattr(np.iinfo(array.dtype), value) if isinstance(value, str) else value
-            for place in (slice(None), slice(array.size // 2, array.size // 2 + 1)):
-                other = array.copy()
-                with np.errstate(all="ignore"):
-                    other.reshape(-1)[place] = np.array(wild).astype(array.dtype)
-                with contextlib.suppress(ModelFileError, ValueError):
-                    index = opened(parameters, tensors | {name: other}, about)
-                    positions, scores = index.search(np.arange(6), 9)
-                    assert positions.shape == scores.shape == (6, min(9, len(index)))
-                    index.remove([0])
-                    if about["segments"] == ["codes"]:
-                        index.add(np.arange(150))  # moves the others
+    n = about["n_positions"]
+    changes = [
+        ("index.0.position", n),
+        ("index.0.position", -5),
+        ("index.0.position", int(tensors["index.0.position"][1])),
+    ]
+    if about["segments"] == ["rows"]:
+        changes += [("index.0.row_position", n + 7), ("index.0.row_vectors", np.nan)]
+    for name, value in changes:
+        other = tensors[name].copy()
+        other.reshape(-1)[0] = value
+        contents = persist.Contents(tensors | {name: other}, {"index": json.dumps(about)}, path="bad.bitfm")
+        index = unpack_index(parameters, contents)
+        for use, given in ((index.search, np.arange(6)), (index.remove, [0])):
+            with pytest.raises(ModelFileError, match=r"^bad\.bitfm: the index is damaged: .*; get a fresh copy"):
+                use(given)
+
+
+def test_two_segments_with_the_same_item_are_refused(packed):
+    parameters, tensors, about = packed
+    twice = tensors | {name.replace("index.0.", "index.1."): array for name, array in tensors.items()}
+    index = opened(parameters, twice, about | {"segments": about["segments"] * 2})
+    with pytest.raises(ModelFileError, match="two segments hold the same item"):
+        index.search([1], 3)
+
+
+def test_numbers_of_the_model_that_are_none_name_the_file(ids, tmp_path):
+    ids.save(tmp_path / "m.bitfm", index=ids.index())
+    contents = persist.read(tmp_path / "m.bitfm")
+    weights = np.full_like(contents.tensors["weights"], np.inf)
+    persist.write(tmp_path / "bad.bitfm", {**contents.tensors, "weights": weights}, dict(contents.metadata))
+    index = load(tmp_path / "bad.bitfm").index()
+    with pytest.raises(ModelFileError, match=r"bad\.bitfm: the model is damaged"):
+        index.search([1], 3)
+    with pytest.raises(ModelFileError, match=r"bad\.bitfm: the model is damaged"):
+        index.add([1])

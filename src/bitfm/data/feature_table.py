@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
-from bitfm.persist import Tensor, check_tensors
+from bitfm.persist import Tensor, check_tensors, damage
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -301,9 +301,7 @@ class FeatureTable:
 
     def damage(self, what: object) -> ModelFileError:
         """Return the error to raise where the arrays of a file turn out to be wrong."""
-        return ModelFileError(
-            f"{self.file or 'the model'}: a table is damaged: {what}; get a fresh copy or save the model again."
-        )
+        return damage(self.file or "", f"a table is damaged: {what}")
 
     def _check_entries(self, indices: npt.NDArray[np.int32], values: npt.NDArray[Any]) -> None:
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < self.n_columns:

@@ -275,6 +275,9 @@ class FM(FeatureModel):
         if not rank or rank != self.rank or parameters.pairs != self.pairs:
             ours = f"an FM of rank {short(self.rank)} and pairs {short(self.pairs)}"
             raise ModelFileError(f"has parameters that {ours} does not have")
+        if self.loss not in LOSSES:
+            known = " or ".join(map(repr, LOSSES))
+            raise ModelFileError(f"has the loss {short(self.loss)}, expected {known}, or register it before")
         if extra:
             self.samples_ = from_features(*(extra[name] for name in _DRAWS))
         self.factors_ = self.samples_.factors[-1] if extra else parameters.factors

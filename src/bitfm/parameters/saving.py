@@ -18,7 +18,7 @@ from bitfm.errors import ModelFileError
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
 from bitfm.persist import Registry, Tensor, Tensors
 
-__all__ = ["KINDS", "LAYOUTS", "Layout", "ModelRecord", "pack_model", "unpack_model"]
+__all__ = ["KINDS", "LAYOUTS", "Layout", "ModelRecord", "kind_of", "pack_model", "unpack_model"]
 
 MOST_NUMBERS = 2**20  # that the core takes of a feature: draws × rank
 _REAL = "float32 float64"
@@ -161,6 +161,15 @@ def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Parameters]:
     own = layout.pack(parameters)
     extra = {name: tensor for name, tensor in tensors.items() if name not in own}
     return ModelRecord(about.kind, about.settings, about.fit_log, about.layout, extra), parameters
+
+
+def kind_of(record: ModelRecord) -> Any:
+    """Return the class of the estimator that a file keeps."""
+    kind = KINDS.get(record.kind)
+    if kind is None:
+        what = f"holds a model of unknown kind {short(record.kind)}"
+        raise ModelFileError(f"{what}; install the package it comes from, such as bitfm-research")
+    return kind
 
 
 def _check_width(name: str, n_draws: int, rank: int) -> None:

@@ -4,7 +4,20 @@ The container is a strict subset of the safetensors layout; ``docs/model-file.md
 """
 
 from bitfm.persist.reader import Contents, read
-from bitfm.persist.schema import Registry, Tensor, Tensors, below, check_tensors, decode, encode, naming, plain, put
+from bitfm.persist.schema import (
+    Registry,
+    Tensor,
+    Tensors,
+    below,
+    check_tensors,
+    damage,
+    decode,
+    encode,
+    naming,
+    numbered,
+    plain,
+    put,
+)
 from bitfm.persist.writer import write
 
 __all__ = [
@@ -14,9 +27,11 @@ __all__ = [
     "Tensors",
     "below",
     "check_tensors",
+    "damage",
     "decode",
     "encode",
     "naming",
+    "numbered",
     "plain",
     "put",
     "read",

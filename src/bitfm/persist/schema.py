@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,7 +18,20 @@ import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
 
-__all__ = ["Registry", "Tensor", "Tensors", "below", "check_tensors", "decode", "encode", "naming", "plain", "put"]
+__all__ = [
+    "Registry",
+    "Tensor",
+    "Tensors",
+    "below",
+    "check_tensors",
+    "damage",
+    "decode",
+    "encode",
+    "naming",
+    "numbered",
+    "plain",
+    "put",
+]
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 T = TypeVar("T")
@@ -138,9 +152,30 @@ def below(tensors: Tensors, prefix: str) -> dict[str, npt.NDArray[Any]]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
+def numbered(tensors: Tensors, prefix: str) -> defaultdict[int, dict[str, npt.NDArray[Any]]]:
+    """Return the tensors called prefix, number, dot and a rest, by number and rest; those of no number are under -1.
+
+    Examples
+    --------
+    >>> dict(numbered({"table.0.a": np.ones(1), "table.12.a.b": np.ones(1)}, "table."))
+    {0: {'a': array([1.])}, 12: {'a.b': array([1.])}}
+    """
+    found: defaultdict[int, dict[str, npt.NDArray[Any]]] = defaultdict(dict)
+    for name, tensor in below(tensors, prefix).items():
+        number, dot, rest = name.partition(".")
+        whole = dot and number.isascii() and number[:9].isdigit() and str(int(number[:9])) == number
+        found[int(number) if whole else -1][rest if whole else name] = tensor
+    return found
+
+
 def put(prefix: str, tensors: Tensors) -> dict[str, npt.NDArray[Any]]:
     """Return tensors with names that begin so."""
     return {prefix + name: np.asarray(tensor) for name, tensor in tensors.items()}
+
+
+def damage(path: str | os.PathLike[str], what: object) -> ModelFileError:
+    """Return the error to raise where contents of a file, which may be nameless, turn out to be wrong."""
+    return ModelFileError(f"{os.fspath(path) or 'the model'}: {what}; get a fresh copy or save the model again.")
 
 
 @contextmanager
@@ -150,7 +185,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except ModelFileError as error:
         what = str(error).removesuffix("; save the model again.")  # of parts that are also read without a file's name
-        raise ModelFileError(f"{os.fspath(path)}: {what}; get a fresh copy or save the model again.") from None
+        raise damage(path, what) from None
 
 
 class Registry(Generic[T]):

@@ -86,8 +86,7 @@ def evaluate(state: State, parameters: Parameters, test: Interactions, k: int, b
         n = seen.n_columns
         new = (items >= n) | ~np.isin(query * n + items, entry_keys(seen))  # else there is nothing to recommend
         return _ranked(state, parameters, users[first], None, seen, query[new], items[new], k)
-    scores = parameters.scores(state.blocks(users, items, context).design(), thread_count(state.n_jobs))
-    scores = np.asarray(scores, np.float64)
+    scores = state.scores(users, items, context, parameters)
     return Evaluation(
         ndcg=float(ndcg(names, test.target, scores, k=k)),
         k=k,

@@ -12,7 +12,6 @@ from bitfm.core import unpack_codes
 from bitfm.data.blocks import Block, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import in_kind
-from bitfm.errors import ModelFileError
 from bitfm.parameters import Explanation, Ratings, TowerRows, fold_in
 from bitfm.parameters import explain as explain_row
 from bitfm.recommender._inputs import known_items
@@ -37,10 +36,7 @@ class Found(NamedTuple):
 def search(state: State, rows: TowerRows, n: int, exclude: FeatureTable | None, allow: Any, deny: Any) -> Found:
     """Return the best items for queries; items to choose from and to leave out are given by their ids."""
     allowed, denied = known_items(state, allow), known_items(state, deny)
-    found = Found(*state.index.search_rows(rows, n, exclude=exclude, allow=allowed, deny=denied, n_jobs=state.n_jobs))
-    if found.items.max(initial=-1) >= len(state.items):
-        raise ModelFileError("the index of the model is damaged: it holds items that there are not; save it again.")
-    return found
+    return Found(*state.index.search_rows(rows, n, exclude=exclude, allow=allowed, deny=denied, n_jobs=state.n_jobs))
 
 
 def row_of_new(
@@ -70,7 +66,7 @@ def similar_items(state: State, item: int, n: int) -> Found:
     alike = np.zeros(len(vectors), np.float32)
     direction = np.einsum("ij,j->i", state.user_covariance, vectors[item])
     np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
-    alike[item] = -np.inf
+    state.need_finite(alike)[item] = -np.inf
     best = np.lexsort((np.arange(len(alike)), -alike))[None, : min(n, len(vectors) - 1)]
     return Found(best, alike[best])
 

@@ -195,9 +195,9 @@ def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:
 def _side(name: str, about: _SideEntry, tables: Tensors, file: str) -> Side:
     ids = Vocabulary.from_tensors(persist.below(tables, f"{name}.ids."))
     columns = _columns(name, about.columns, tables)
+    parts = persist.numbered(tables, f"{name}.table.")
     rows = tuple(
-        FeatureTable.from_tensors(len(ids), column.width, persist.below(tables, f"{name}.table.{number}."), file)
-        for number, column in enumerate(columns)
+        FeatureTable.from_tensors(len(ids), column.width, parts[number], file) for number, column in enumerate(columns)
     )
     titles = _titles(about.title, persist.below(tables, f"{name}.titles."), len(ids))
     return Side(name, about.id_column, ids, about.integer_ids, columns, rows, titles)
@@ -221,9 +221,8 @@ def _pack_columns(place: str, columns: tuple[FittedColumn, ...], tables: dict[st
 
 
 def _columns(place: str, states: list[dict[str, Any]], tables: Tensors) -> tuple[FittedColumn, ...]:
-    columns = tuple(
-        restore_column(state, persist.below(tables, f"{place}.column.{number}.")) for number, state in enumerate(states)
-    )
+    parts = persist.numbered(tables, f"{place}.column.")
+    columns = tuple(restore_column(state, parts[number]) for number, state in enumerate(states))
     if len({column.name for column in columns}) < len(columns):
         raise ModelFileError("has columns that occur twice")
     return columns

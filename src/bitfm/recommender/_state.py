@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,8 @@ from bitfm.core import multiply
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import BitfmError
-from bitfm.parameters import CodeParameters, ModelRecord, Prior, SideMoments, Tower, TowerRows, towers
+from bitfm.parameters import CodeParameters, ModelRecord, Parameters, Prior, SideMoments, Tower, TowerRows, towers
+from bitfm.persist import damage
 from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, ColumnNote, Side, encode, field_tables
 from bitfm.recommender.user_towers import USER_TOWERS
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from bitfm.data.tables import FrameKind
 
 __all__ = ["State"]
+
+A = TypeVar("A", npt.NDArray[np.float32], npt.NDArray[np.float64])
 
 _MOST_NUMBERS = 1 << 24  # of a side's vectors, to keep them at hand
 _ROWS_PER_THREAD = 256  # below, starting a thread costs more than it saves
@@ -106,20 +109,32 @@ class State:
         return Block(rows, self.tables(name, distinct))
 
     def scores(
-        self, users: npt.NDArray[Any], items: npt.NDArray[Any], context: Block | None
+        self,
+        users: npt.NDArray[Any],
+        items: npt.NDArray[Any],
+        context: Block | None,
+        parameters: Parameters | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Return the model's scores of interactions."""
+        """Return the scores of interactions, by the model or by other parameters of its fields."""
         if not len(users):
             return np.zeros(0)
         blocks = self.blocks(users, items, context)
-        return np.asarray(self.parameters.scores(blocks.design(), thread_count(self.n_jobs)), np.float64)
+        found = (parameters or self.parameters).scores(blocks.design(), thread_count(self.n_jobs))
+        return self.need_finite(np.asarray(found, np.float64))
+
+    def need_finite(self, scores: A) -> A:
+        """Return scores, unless a damaged file made them something else than numbers."""
+        if self.index.file is not None and not np.isfinite(scores).all():
+            raise damage(self.index.file, "the model is damaged: it gives scores that are not numbers")
+        return scores
 
     def query_rows(self, users: npt.NDArray[np.int32], context: Block | None) -> TowerRows:
         """Return the users' tower for queries, a user and a context each, by the way that the recommender names."""
         tower = USER_TOWERS.get(self.user_tower)
         if tower is None:
             known = ", ".join(USER_TOWERS.names())
-            raise BitfmError(f"the user tower {self.user_tower!r} is not known here, only {known}; install it.")
+            file = f"{self.index.file}: " if self.index.file else ""
+            raise BitfmError(f"{file}the user tower {self.user_tower!r} is not known here, only {known}; install it.")
         rows: TowerRows = tower.rows(self, users, context, self._threads(len(users)))
         return rows
 

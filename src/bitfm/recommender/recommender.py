@@ -15,7 +15,7 @@ from bitfm import persist
 from bitfm.data.blocks import Blocks
 from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.errors import ModelFileError, NotFittedError
-from bitfm.parameters import KINDS, Explanation, Parameters, without_fields
+from bitfm.parameters import Explanation, Parameters, kind_of, without_fields
 from bitfm.recommender import _changes, _evaluation, _inputs, _query
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._state import State
@@ -391,11 +391,9 @@ class Recommender:
     def model_(self) -> Any:
         """The fitted model, as an estimator."""
         state = self.state
-        kind = KINDS.get(state.model.kind)
-        if kind is None:
-            raise ModelFileError(f"the kind of model {state.model.kind!r} is not known here; install its package.")
-        with persist.naming("the recommender's model"):
-            return kind.from_record(state.model, state.parameters, state.index).set_params(**state.unsaved)
+        with persist.naming(state.index.file or "the recommender's model"):
+            model = kind_of(state.model).from_record(state.model, state.parameters, state.index)
+        return model.set_params(**state.unsaved)
 
     def feature_name(self, field: str, feature: int) -> str:
         """Return what a feature of one of `Recommender.fields` stands for, for people to read."""

@@ -59,6 +59,14 @@ class RowCodeSegment(Segment):
     def _catalogue(self) -> _core.CodeCatalogue:
         return _core.CodeCatalogue({name: array for name, array in self.arrays.items() if name not in _OWN})
 
+    def check(self, n_positions: int) -> None:
+        self._catalogue.check(n_positions)
+        position, *others = (self.arrays[name] for name in _OWN)
+        if (position[1:] <= position[:-1]).any() or not np.isin(self.positions, position).all():
+            raise ValueError("'row_position' must rise and name all items")
+        if not all(np.isfinite(array).all() for array in others):
+            raise ValueError("rows must be finite numbers")
+
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
         candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), self.n_of(mask)) if n else 0
         position, bias, of_items, basis = (self.arrays[name] for name in _OWN)
@@ -69,7 +77,7 @@ class RowCodeSegment(Segment):
         return shaped(len(rows), n, _core.rescore(position, bias, of_items, vectors, constants, best, n, n_threads))
 
     def items(self) -> Items:
-        arrays, positions = self.arrays, self.arrays["position"][self._live_slots]
+        arrays, positions = self.arrays, self.positions
         at = np.searchsorted(arrays["row_position"], positions)
         return Items.of_vectors(arrays["row_bias"][at], positions, arrays["row_vectors"][at])
 

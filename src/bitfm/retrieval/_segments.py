@@ -88,6 +88,10 @@ class Segment(ABC):
     def items(self) -> Items:
         """Return the items that are not removed."""
 
+    @abstractmethod
+    def check(self, n_positions: int) -> None:
+        """Refuse what the search would believe though it cannot be; for arrays of a file."""
+
     @classmethod
     @abstractmethod
     def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
@@ -126,6 +130,11 @@ class Segment(ABC):
         return replace(self, live=self.live & ~self.mask(positions))
 
     @property
+    def positions(self) -> npt.NDArray[np.int32]:
+        """The positions of the items that are not removed."""
+        return self.arrays["position"][self._live_slots]
+
+    @property
     def _live_slots(self) -> npt.NDArray[np.intp]:
         return np.flatnonzero(np.unpackbits(self.live.view(np.uint8), bitorder="little"))
 
@@ -153,6 +162,9 @@ class CodeSegment(Segment):
     @cached_property
     def _catalogue(self) -> _core.CodeCatalogue:
         return _core.CodeCatalogue(dict(self.arrays))
+
+    def check(self, n_positions: int) -> None:
+        self._catalogue.check(n_positions)
 
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
         catalogue, constants = self._catalogue, rows.constants
@@ -195,6 +207,9 @@ class VectorSegment(Segment):
     @cached_property
     def _catalogue(self) -> _core.VectorCatalogue:
         return _core.VectorCatalogue(dict(self.arrays))
+
+    def check(self, n_positions: int) -> None:
+        self._catalogue.check(n_positions)
 
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
         best = self._catalogue.search(mask, rows.as_vectors(), rows.constants, *excluded, n, n_threads)

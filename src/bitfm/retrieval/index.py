@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bitfm.errors import BitfmError
 from bitfm.parameters import Parameters, TowerRows, towers
+from bitfm.persist import damage
 from bitfm.retrieval._row_codes import RowCodeSegment
 from bitfm.retrieval._segments import CodeSegment, Items, Ranked, Segment, VectorSegment, excluded_of, positions_of
 from bitfm.validation import check_bits, check_choice, check_integer, thread_count
@@ -89,11 +90,17 @@ class Index:
 
     @classmethod
     def of_segments(
-        cls, parameters: Parameters, block: str, segments: Segments, n_positions: int, row_codes: RowCodeSettings
+        cls,
+        parameters: Parameters,
+        block: str,
+        segments: Segments,
+        n_positions: int,
+        row_codes: RowCodeSettings,
+        file: str | None = None,
     ) -> Index:
-        """Return an index over segments that are there already, as in a file."""
+        """Return an index over segments that are there already; those of a file are checked on first use."""
         index = cls.__new__(cls)
-        cls._open(index, parameters, block, segments, n_positions, row_codes)
+        cls._open(index, parameters, block, segments, n_positions, row_codes, file)
         index.mode = "codes" if any(isinstance(segment, RowCodeSegment) for segment in segments) else "exact"
         return index
 
@@ -104,7 +111,9 @@ class Index:
         segments: Segments,
         n_positions: int,
         row_codes: RowCodeSettings,
+        file: str | None = None,
     ) -> None:
+        self.file, self._checked = file, file is None
         self.parameters, self.row_codes = parameters, row_codes
         self._users, self._items = towers(parameters, block)
         self.block = self._items.blocks[0]
@@ -173,16 +182,20 @@ class Index:
     ) -> Ranked:
         """Return the best n items for rows of a users' tower, such as those of users folded in; see `search`."""
         n, threads = check_integer("n", n, 0), thread_count(n_jobs)
+        self._check()
         segments, n_positions = self.segments, self.n_positions
         excluded = excluded_of(exclude, len(rows), n_positions)
         allowed = None if allow is None else positions_of("allow", allow, n_positions)
         denied = None if deny is None else positions_of("deny", deny, n_positions)
         masks = [segment.selected(allowed, denied) for segment in segments]
         n = min(n, sum(left for _, left in masks))
-        best = [
-            segment.search(mask, rows, excluded, min(n, left), min(threads, 1 + len(rows) * left // _PAIRS_PER_THREAD))
-            for segment, (mask, left) in zip(segments, masks, strict=True)
-        ]
+        try:
+            best = [
+                segment.search(mask, rows, excluded, min(n, m), min(threads, 1 + len(rows) * m // _PAIRS_PER_THREAD))
+                for segment, (mask, m) in zip(segments, masks, strict=True)
+            ]
+        except ValueError as error:  # all else was checked above, so it is what the rows were made from
+            raise self._damage("the model", error) from None
         if len(best) == 1:
             return best[0]
         positions, scores = (np.concatenate(parts, axis=1) for parts in zip(*best, strict=True))
@@ -192,6 +205,7 @@ class Index:
     def add(self, items: Any) -> npt.NDArray[np.int64]:
         """Add items, a Block or an array of int where items are bare ids, and return their positions."""
         with self._writing:
+            self._check()
             rows = self._items.rows("items", items, thread_count(-1))
             positions = np.arange(self.n_positions, self.n_positions + len(rows))
             self._put(Items.of(rows, positions), self.segments)
@@ -200,12 +214,14 @@ class Index:
     def remove(self, positions: npt.ArrayLike) -> None:
         """Take items out. Their positions are not given to others."""
         with self._writing:
+            self._check()
             gone = positions_of("positions", positions, self.n_positions)
             self.segments = tuple(segment.deleted(gone) for segment in self.segments)
 
     def change(self, positions: npt.ArrayLike, items: Any) -> None:
         """Give items, one per position, other features; each keeps its position. What was removed comes back."""
         with self._writing:
+            self._check()
             where = positions_of("positions", positions, self.n_positions)
             rows = self._items.rows("items", items, thread_count(-1))
             if len(where) != len(rows) or len(np.unique(where)) < len(where):
@@ -217,7 +233,10 @@ class Index:
 
     def with_parameters(self, parameters: Parameters) -> Index:
         """Return the same items with parameters that have other users, or more of them."""
-        return Index.of_segments(parameters, self.block, self.segments, self.n_positions, self.row_codes)
+        self._check()
+        index = Index.of_segments(parameters, self.block, self.segments, self.n_positions, self.row_codes)
+        index.file = self.file
+        return index
 
     def to_faiss_binary(self) -> Any:
         """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
@@ -257,9 +276,28 @@ class Index:
             raise ValueError(
                 f"{what}: the items have several features each, so they have no codes; index items that are bare ids."
             )
+        self._check()
         items = Items.together([segment.items() for segment in self.segments])
         order = np.argsort(items.positions)
         return np.ascontiguousarray(items.codes[order]), items.positions[order].astype(np.int64)
+
+    def _check(self) -> None:
+        """Check segments of a file once: each on its own, and that no two hold the same item."""
+        if self._checked:
+            return
+        segments, n_positions = self.segments, self.n_positions
+        try:
+            for segment in segments:
+                segment.check(n_positions)
+            if len(segments) > 1 and np.unique(np.concatenate([s.positions for s in segments])).size < len(self):
+                raise ValueError("two segments hold the same item")
+        except ValueError as error:
+            raise self._damage("the index", error) from None
+        self._checked = True
+
+    def _damage(self, what: str, error: ValueError) -> ValueError:
+        """Return the error to raise where the core refuses what it is given: of a file, its name and what to do."""
+        return error if self.file is None else damage(self.file, f"{what} is damaged: {error}")
 
     def _put(self, items: Items, segments: Segments) -> None:
         """Put items on a segment of their own, with those of segments not much larger: few segments, few moves."""
@@ -271,6 +309,10 @@ class Index:
         while kept and type(kept[-1]) is kind and kept[-1].n_items <= 2 * len(items):
             items = Items.together([kept.pop().items(), items])
         length = self._users.typical_length()
-        new = RowCodeSegment.of(items, length, *self.row_codes) if kind is RowCodeSegment else kind.of(items, length)
+        how = self.row_codes if kind is RowCodeSegment else ()
+        try:
+            new = kind.of(items, length, *how)
+        except ValueError as error:  # numbers that are not finite
+            raise self._damage("the model", error) from None
         self.segments = (*kept, new)
         self.n_positions = max(self.n_positions, int(items.positions.max(initial=-1)) + 1)

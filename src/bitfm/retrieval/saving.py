@@ -39,10 +39,10 @@ def pack_index(index: Index) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | None:
-    """Return the index that a file holds, if it does; every tensor is checked for its type and shape."""
-    tensors = persist.below(contents.tensors, PREFIX)
+    """Return the index that a file holds, if it does; types and shapes are checked now, values on first use."""
+    parts = persist.numbered(contents.tensors, PREFIX)
     if "index" not in contents.metadata:
-        if tensors:
+        if parts:
             raise ModelFileError("holds tensors of an index, but no index")
         return None
     about = persist.decode(contents.metadata, "index", _Index)
@@ -50,17 +50,17 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
     for number, kind in enumerate(about.segments):
         if kind not in _KINDS:
             raise ModelFileError(f"has an index of unknown kind {short(kind)}")
-        arrays = persist.below(tensors, f"{number}.")
+        arrays = parts.pop(number, {})
         shapes = _KINDS[kind].shapes(arrays, parameters.width, about.row_code_bits)
         declared = {name: persist.Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}
         persist.check_tensors(arrays, declared, prefix=f"{PREFIX}{number}.")
         extra = {"rescore": about.rescore} if kind == "rows" else {}
         segments.append(_KINDS[kind](arrays, arrays["live"], **extra))
-        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(f"{number}.")}
-    if tensors:
-        raise ModelFileError(f"holds the tensor {PREFIX + min(tensors)!r}, which does not belong there")
+    for number, arrays in parts.items():
+        name = PREFIX + (f"{number}." if number >= 0 else "") + min(arrays)
+        raise ModelFileError(f"holds the tensor {short(name)}, which does not belong there")
     blocks = {field.block for field in parameters.fields}
     if about.block not in blocks or len(blocks) < 2:
         raise ModelFileError(f"has an index of the block {short(about.block)}, which the model does not have")
     row_codes = RowCodeSettings(about.row_code_bits, about.rescore)
-    return Index.of_segments(parameters, about.block, tuple(segments), about.n_positions, row_codes)
+    return Index.of_segments(parameters, about.block, tuple(segments), about.n_positions, row_codes, contents.path)

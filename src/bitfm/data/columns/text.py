@@ -26,7 +26,7 @@ from bitfm.validation import check_integer
 _PROSE = 8.0  # words per value
 _SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
-_WEIGHTS = {"idf": Tensor("float64", "words", low=np.finfo(np.float64).tiny)}
+_WEIGHTS = {"idf": Tensor("float64", "words", low=1, high=100)}  # of n texts, 1 to 1 + log n
 _WORD = re.compile(r"\b\w\w+\b")
 
 
