@@ -10,7 +10,7 @@ import pytest
 
 import bitfm
 from bitfm import _core
-from bitfm.cli.main import EXIT_CODES
+from bitfm.cli.app import EXIT_CODES
 from cli_process import call, run
 from documents import ROOT
 
