@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bitfm.lazy import lazy_names as _lazy_names
 
-TYPE_CHECKING = False  # not typing's: nothing that takes time may come before the command line, which Ctrl-C ends
+TYPE_CHECKING = False  # typing's takes time to import, in which the command line could not yet take a Ctrl-C
 if TYPE_CHECKING:
     from bitfm._version import __version__
     from bitfm.data.blocks import Block, Blocks, FieldSpan
