@@ -88,7 +88,7 @@ def test_tune_does_not_write_over_what_it_reads(folder, arguments):
 def test_a_path_with_a_nul_is_one_sentence(folder):
     told = {
         "interactions": "bitfm: 'a\\x00b' is no path: it",
-        "out": "bitfm: bitfm.toml: [fit] out: Value error, embedded",
+        "out": "bitfm: bitfm.toml: [fit] out: Value error",
     }
     for key, said in told.items():
         files = {"interactions": "ratings.csv", "out": "new.bitfm"} | {key: "a\\u0000b"}
