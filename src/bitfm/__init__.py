@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version as _version
-from typing import TYPE_CHECKING
-
 from bitfm.lazy import lazy_names as _lazy_names
 
+TYPE_CHECKING = False  # typing's takes time to import, in which the command line could not yet take a Ctrl-C
 if TYPE_CHECKING:
+    from bitfm._version import __version__
     from bitfm.data.blocks import Block, Blocks, FieldSpan
     from bitfm.errors import (
         BitfmError,
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from bitfm.parameters import Explanation, FeatureShare, PairShare
     from bitfm.recommender import Evaluation, Recommender
     from bitfm.retrieval import Index
-
-__version__ = _version("bitfm")
 
 __all__ = [
     "FM",
@@ -70,6 +67,7 @@ __getattr__, __dir__ = _lazy_names(
     __name__,
     {
         "bitfm.models": __all__,  # all that is not at home in another module
+        "bitfm._version": ("__version__",),
         "bitfm.errors": [name for name in __all__ if name.endswith("Error")],
         "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
         "bitfm.loading": ("load",),

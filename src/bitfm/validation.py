@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_bits", "check_choice", "check_integer", "check_real", "thread_count"]
+__all__ = ["check_bits", "check_choice", "check_integer", "check_path", "check_real", "is_text", "thread_count"]
 
 _MOST_THREADS = 1024  # as many as the core starts at most
 
@@ -44,6 +44,28 @@ def check_bits(bits: Any) -> int:
     if check_integer("bits", bits, 8, 512) % 8:
         raise ValueError(f"bits must be a multiple of 8 from 8 to 512, got {bits}.")
     return int(bits)
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that no file can have: one with a NUL, or with half of a surrogate pair."""
+    try:
+        if b"\0" not in os.fsencode(path):
+            return
+    except UnicodeEncodeError:
+        pass
+    given = os.fspath(path)
+    raise ValueError(f"{given!r} is no path: it holds a character that no file name can have; leave it out.")
+
+
+def is_text(value: object) -> bool:
+    """Tell whether a value is a string that UTF-8 can hold, that is, one without lone surrogates."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def thread_count(n_jobs: int | None) -> int:

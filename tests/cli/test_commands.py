@@ -10,7 +10,7 @@ import pytest
 
 import bitfm
 from bitfm import _core
-from bitfm.cli.main import EXIT_CODES
+from bitfm.cli.app import EXIT_CODES
 from cli_process import call, run
 from documents import ROOT
 
@@ -63,3 +63,4 @@ def test_exit_codes_are_as_documented():
     assert {getattr(bitfm, name).code: int(number) for number, name in table}.items() <= EXIT_CODES.items()
     assert len(table) == 10
     assert (EXIT_CODES["usage"], EXIT_CODES["system"], EXIT_CODES["disk-full"]) == (2, 3, 14)
+    assert EXIT_CODES["out-of-memory"] == 15

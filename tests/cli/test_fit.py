@@ -160,7 +160,7 @@ def test_a_full_disk_has_its_own_exit_code_and_leaves_the_old_model(bookshop, tm
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
-        done = fit(tmp_path, "--interactions", bookshop.folder / "ratings.csv", *COLUMNS)
+        done = fit(tmp_path, "--interactions", bookshop.folder / "ratings.csv", *COLUMNS, "--force")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert done.returncode == 14

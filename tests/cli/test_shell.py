@@ -1,11 +1,15 @@
-"""What a shell expects of a command: completion, closed pipes, and Ctrl-C."""
+"""What a shell expects of a command: completion, closed pipes, Ctrl-C, and a word where memory is short."""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
+import sys
+from importlib.metadata import EntryPoint
 
+import numpy as np
 import pytest
 
 from cli_process import COMMAND, call, run_into_closed_pipe
@@ -45,3 +49,60 @@ def test_control_c_exits_with_130(tmp_path):
         process.send_signal(signal.SIGINT)
         printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed, said) == (130, "", "bitfm: interrupted\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes, to know what is imported")
+@pytest.mark.parametrize("module", ["typer", "rich/console", "polars"])
+def test_control_c_exits_with_130_while_modules_are_imported(tmp_path, module):
+    """A module of this name never finishes its import: of the command line, of what it prints by, of a command."""
+    source = tmp_path / f"{module}.py"
+    source.parent.mkdir(exist_ok=True)
+    source.write_text(f"open({str(tmp_path / 'slow')!r}).read()")
+    os.mkfifo(tmp_path / "slow")
+    if module.startswith("rich"):
+        (source.parent / "__init__.py").touch()
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    command = [*COMMAND, "data", "describe", "t.csv"]
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with open(tmp_path / "slow", "w"):
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (130, "")
+    assert said in ("bitfm: interrupted\n", "\n", "")  # Typer says nothing while it reads the arguments
+
+
+def test_little_is_imported_before_control_c_is_taken():
+    """Until the command line's own function runs, Ctrl-C would end in a traceback."""
+    script = "import sys; before = set(sys.modules); import bitfm.cli; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    extra = set(done.stdout.split()) - {"bitfm", "bitfm.cli", "bitfm.lazy", "__future__", "importlib", "warnings"}
+    assert not {name for name in extra if name.split(".")[0] not in ("importlib", "_frozen_importlib_external")}
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (MemoryError(), "bitfm: out of memory; give smaller tables, or more memory\n"),
+        (MemoryError("8 GB"), "bitfm: out of memory (8 GB); give smaller tables, or more memory\n"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "bitfm: [Errno 12] Cannot allocate memory\n"),
+    ],
+    ids=["plain", "of NumPy", "of the system"],
+)
+@pytest.mark.parametrize("place", ["bitfm.data.read_table", "bitfm.cli.describe.names_of"])
+def test_no_memory_is_one_sentence_and_an_exit_code(tmp_path, monkeypatch, problem, said, place):
+    def fail(*_given, **_options):
+        raise problem
+
+    monkeypatch.setattr(place, fail)
+    done = call("data", "describe", "t.csv", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (15, "", said)
+
+
+def test_no_memory_to_load_a_command_is_told_as_such(tmp_path, monkeypatch):
+    monkeypatch.setattr(EntryPoint, "load", lambda self: np.empty(1 << 60, np.uint8))
+    done = call("doctor", cwd=tmp_path)
+    assert done.returncode == 15
+    assert done.stderr.startswith("bitfm: out of memory (Unable to allocate")

@@ -10,7 +10,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from bitfm.cli.main import app
+from bitfm.cli.app import app
 from typer.testing import CliRunner
 
 from bitfm_research.bench import memory

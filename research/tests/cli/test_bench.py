@@ -6,7 +6,7 @@ import importlib.util
 import json
 
 import pytest
-from bitfm.cli.main import app
+from bitfm.cli.app import app
 from typer.testing import CliRunner
 
 from cli_process import run

@@ -164,7 +164,7 @@ def test_a_teacher_is_fitted_once_and_its_seconds_are_its_own(data, tmp_path):
 
 
 def test_a_run_that_fails_leaves_a_report_of_what_there_is(data, tmp_path, monkeypatch):
-    from bitfm.cli.main import app
+    from bitfm.cli.app import app
     from typer.testing import CliRunner
 
     from bitfm_research.paper import run as runner

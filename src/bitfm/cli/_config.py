@@ -14,7 +14,17 @@ import typer
 from bitfm.cli._registry import OWN, as_command
 from bitfm.errors import BitfmError
 
-__all__ = ["MODEL", "Config", "ConfigError", "defaults", "model_alone", "model_and_rest", "read_toml", "source_of"]
+__all__ = [
+    "FILE_NAME",
+    "MODEL",
+    "Config",
+    "ConfigError",
+    "defaults",
+    "model_alone",
+    "model_and_rest",
+    "read_toml",
+    "source_of",
+]
 
 FILE_NAME, MODEL = "bitfm.toml", "model"  # the key model on top of the file: what fit writes and the others open
 

@@ -60,6 +60,8 @@ class Commands(TyperGroup):
             return _refusal(cmd_name, message, hidden=True)
         try:
             return as_command(cmd_name, found[0].load()) if found else None
+        except MemoryError:
+            raise
         except Exception as problem:  # whatever another package does at its import; the other commands work on
             source = found[0].dist.name if found[0].dist else found[0].value
             message = f"{spoken} cannot be loaded: {problem!r}; install {source} again or remove it"

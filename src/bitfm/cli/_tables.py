@@ -65,6 +65,10 @@ class FitOptions:
         given["target"] = None if given["no_target"] else given["target"]
         return cls(**given)
 
+    def files(self) -> list[str]:
+        """Return the names of all tables."""
+        return [self.interactions, *(self.users or ()), *(self.items or ())]
+
     def read(self, *, to_split: bool) -> LoadedTables:
         """Read all tables; interactions to be split, to fit to some and measure on others, must be measurable."""
         kinds = pairs_of("--kind", self.kind)

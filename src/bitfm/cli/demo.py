@@ -16,6 +16,10 @@ def demo(
     seed: option.Seed = 0,
 ) -> None:
     """Generate a bookshop, compare five models on it, recommend books and say why."""
+    from bitfm.cli.fit import may_hold_model
+
+    if not may_hold_model(model := out / "bookshop.bitfm"):
+        raise typer.BadParameter(f"{model} exists and is not a bitfm model; give another folder", param_hint="--out")
     note("generating a bookshop")
     from bitfm.cli._demo import show_all
 

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import time as clock
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,16 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from bitfm import persist
 from bitfm.cli import _options as option
-from bitfm.cli._config import MODEL, Config
+from bitfm.cli._config import FILE_NAME, MODEL, Config
 from bitfm.cli._tables import FitOptions
 from bitfm.cli.evaluate import accuracy
 from bitfm.cli.screen import busy, fit_progress, line, note, print_json, rows_of, show, with_percent
+from bitfm.data.files import STANDARD_INPUT
+from bitfm.errors import ModelFileError, NewerModelFileError
+from bitfm.validation import check_path
 
 if TYPE_CHECKING:
     from bitfm import Recommender
 
-__all__ = ["ModelOptions", "fit", "need_writable", "peak_megabytes", "remark_on"]
+__all__ = ["ModelOptions", "fit", "may_hold_model", "need_writable", "peak_megabytes", "remark_on"]
 
 _MODEL = "Codes distilled from a teacher, or fitted to the ratings."
 _RANK = "Factors of the teacher of --model distilled; two by default."
@@ -78,6 +83,7 @@ class ModelOptions:
 def fit(
     context_: typer.Context,
     out: Annotated[Path, MODEL, Option("-o", "--out", help="The model file to write.")],
+    force: Annotated[bool, Option("--force", help="Replace a file that is not a bitfm model.")] = False,
     seed: option.Seed = 0,
     test: option.Test = None,
     baselines: option.Baselines = False,
@@ -92,7 +98,10 @@ def fit(
     if baselines and test is None:
         raise typer.BadParameter("needs --test, to measure them on what is held out", param_hint="--baselines")
     settings = ModelOptions(**{name: context_.params[name] for name in ModelOptions.__dataclass_fields__})
-    need_writable(out)
+    need_writable(out, [*options.files(), config or FILE_NAME])
+    if not force and not may_hold_model(out):
+        told = f"{out} exists and is not a bitfm model; give another name, or --force to replace it"
+        raise typer.BadParameter(told, param_hint="--out")
     tables = options.read(to_split=test is not None)
     train, held_out = (tables.interactions, None) if test is None else tables.interactions.split(test, seed)
     begin = clock.perf_counter()
@@ -153,8 +162,13 @@ def peak_megabytes() -> float | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def need_writable(path: Path) -> None:
-    """Refuse a file that could not be written, before the work and not after it."""
+def need_writable(path: Path, inputs: Iterable[str | Path] = (), option: str = "--out") -> None:
+    """Refuse a file that could not be written or is one of the command's inputs, before the work and not after it."""
+    check_path(path)
+    for source in inputs:
+        if _is_same(path, source):
+            told = f"{path} is the same file as the input {source}, which would be lost; give another name"
+            raise typer.BadParameter(told, param_hint=option)
     target = Path(os.path.realpath(path))  # a link stays, and what it names is written
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file to write")
@@ -168,3 +182,23 @@ def need_writable(path: Path) -> None:
             pass
     except OSError as problem:
         raise OSError(f"{path} cannot be written: {problem.strerror}; give a file in another folder") from None
+
+
+def _is_same(path: Path, source: str | Path) -> bool:
+    """Tell whether a file is one of the inputs, which may be standard input."""
+    if source == STANDARD_INPUT:
+        return path.exists() and os.path.samestat(path.stat(), os.fstat(0))
+    check_path(source)
+    there = path.exists() and os.path.exists(source)
+    return os.path.samefile(path, source) if there else os.path.realpath(path) == os.path.realpath(source)
+
+
+def may_hold_model(path: Path) -> bool:
+    """Tell whether a model may be written here: there is no file yet, or one that bitfm wrote."""
+    try:
+        persist.read(path)
+    except (FileNotFoundError, NewerModelFileError):
+        return True
+    except ModelFileError:
+        return False
+    return True

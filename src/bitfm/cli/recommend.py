@@ -13,7 +13,7 @@ from typer import Argument, Option
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, model_and_rest
 from bitfm.cli._options import names_of, pairs_of
-from bitfm.cli.screen import line, note, polars_of, print_json, rows_of, show
+from bitfm.cli.screen import line, note, polars_of, print_csv, print_json, rows_of, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bitfm import Explanation, Recommender
 
 _SHARES = 12  # of an explanation, in each table
+_SPREADSHEET = "As --csv, with ' before texts that a spreadsheet would take for formulas."
 _BATCH = 1000  # users at a time, since standard input may have any number
 
 
@@ -38,6 +39,7 @@ def recommend(
     ] = None,
     seen: Annotated[bool, Option("--seen", help="Also what the user has had already.")] = False,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
+    spreadsheet: Annotated[bool, Option("--spreadsheet", help=_SPREADSHEET)] = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -47,7 +49,7 @@ def recommend(
 
     bitfm recommend shop.bitfm --history i7:5,i9:2 --feature age=25-34
     """
-    if as_csv and as_json:
+    if (as_csv or spreadsheet) and as_json:
         raise typer.BadParameter("give --csv or --json, not both", param_hint="--csv")
     path, ids = model_and_rest(context_, model, users or [])
     moment = pairs_of("--context", context) or None
@@ -62,9 +64,9 @@ def recommend(
         batches = iter([polars_of(rec.recommend_new(past, pairs_of("--feature", feature) or None, n, context=moment))])
     else:
         batches = _for_users(rec, ids, n, moment, seen)
-    if as_csv:
+    if as_csv or spreadsheet:
         for number, batch in enumerate(batches):
-            sys.stdout.write(batch.write_csv(include_header=number == 0))
+            print_csv(batch, header=number == 0, no_formulas=spreadsheet)
         return
     rows = [row for batch in batches for row in batch.to_dicts()]
     if as_json:

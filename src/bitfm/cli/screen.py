@@ -38,26 +38,49 @@ _STAGES = {
     **dict.fromkeys(("distillation", "codes"), "learning bits"),
 }
 _NUMBER = re.compile(r"([-+\d.,e]+( ± [\d.,]+)?)?")
+# What a terminal obeys instead of showing it: controls, other line ends, changes of direction; half surrogates.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_FORMULA = r"^([=+\-@\t\r])"  # that a spreadsheet takes for the beginning of a formula
+
+
+def plain(text: str) -> str:
+    r"""Return a text with its control characters escaped, as ``\x1b``: a terminal must not obey what is in data."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def _plain_lines(text: str) -> str:
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def error(message: str) -> None:
     """Print a message to standard error."""
-    _stderr.print(f"bitfm: {message}", style="red", highlight=False, markup=False, soft_wrap=True)
+    _stderr.print(_plain_lines(f"bitfm: {message}"), style="red", highlight=False, markup=False, soft_wrap=True)
 
 
 def note(message: str) -> None:
     """Print a remark to standard error, so that standard output stays the result."""
-    _stderr.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)
+    _stderr.print(_plain_lines(message), style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 def line(message: str) -> None:
     """Print a line of the result, as long as it is."""
-    console.print(message, highlight=False, markup=False, soft_wrap=True)
+    console.print(_plain_lines(message), highlight=False, markup=False, soft_wrap=True)
 
 
 def print_json(content: Any) -> None:
     """Print one JSON object; what JSON has no number for, such as NaN, is null."""
-    print(json.dumps(_jsonable(content), allow_nan=False, ensure_ascii=False))
+    text = json.dumps(_jsonable(content), allow_nan=False, ensure_ascii=False)
+    print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # those that JSON itself does not escape
+
+
+def print_csv(frame: pl.DataFrame, *, header: bool, no_formulas: bool) -> None:
+    """Print a part of a CSV; without formulas, what a spreadsheet would take for one has a ' before it."""
+    import polars as pl
+
+    if no_formulas:
+        frame = frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1"))
+    text = frame.write_csv(include_header=header)
+    sys.stdout.write(_plain_lines(text) if sys.stdout.isatty() else text)  # programs get what is there
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as_json: bool = False) -> None:
@@ -66,10 +89,10 @@ def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as
         print_json({"title": title, "caption": caption, "rows": list(rows)})
         return
     table = Table(
-        title=escape(title),
+        title=escape(plain(title)),
         title_justify="left",
         title_style="bold",
-        caption=escape(caption) or None,
+        caption=escape(_plain_lines(caption)) or None,
         caption_justify="left",
         header_style="bold",
     )
@@ -77,9 +100,9 @@ def show(title: str, rows: Sequence[Mapping[str, Any]], *, caption: str = "", as
     texts = {name: [_text(row.get(name)) for row in rows] for name in columns}
     for name in columns:
         numeric = all(_NUMBER.fullmatch(text) for text in texts[name])
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(escape(plain(name)), justify="right" if numeric else "left", overflow="fold")
     for row in zip(*texts.values(), strict=True):
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(plain(text)) for text in row))
     console.print(table)
 
 
@@ -102,7 +125,7 @@ def polars_of(frame: Any) -> pl.DataFrame:
 
 def busy(title: str) -> AbstractContextManager[Any]:
     """Say what is going on where nothing tells how far it is; nothing if standard error is no terminal."""
-    return Console(stderr=True, quiet=not sys.stderr.isatty()).status(title)
+    return Console(stderr=True, quiet=not sys.stderr.isatty()).status(escape(plain(title)))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from typer import Option
 
 from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
-from bitfm.cli._config import Config, read_toml
+from bitfm.cli._config import FILE_NAME, Config, read_toml
 from bitfm.cli._tables import FitOptions, LoadedTables
 from bitfm.cli.fit import ModelOptions, need_writable
 from bitfm.cli.screen import fit_progress, line, note, print_json, show
@@ -47,9 +47,10 @@ def tune(
     bitfm tune --interactions ratings.csv --test 0.5 --trials 30 --study trials.db -o bitfm.toml
     """
     options = FitOptions.of(context_)
-    for path in (out, study):
-        if path is not None:
-            need_writable(path)
+    if study is not None:
+        need_writable(study, [*options.files(), config or FILE_NAME], "--study")
+    if out is not None:
+        need_writable(out, [*options.files(), *([] if study is None else [study])])
     if out is not None and out.exists() and set(read_toml(out)) - {"fit"}:
         raise typer.BadParameter(f"{out} has more in it than [fit], which would be lost", param_hint="--out")
     tables = options.read(to_split=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from bitfm.errors import DataFileError
+from bitfm.validation import check_path
 
 STANDARD_INPUT = "-"
 
@@ -19,6 +20,7 @@ STANDARD_INPUT = "-"
 @contextlib.contextmanager
 def open_raw(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, compressed with gzip or not; damage to it is an error that names it."""
+    check_path(path)
     try:
         with open(path, "rb") as file:
             zipped = file.peek(2)[:2] == b"\x1f\x8b"

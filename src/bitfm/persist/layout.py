@@ -32,17 +32,6 @@ def is_padding(name: str) -> bool:
     return _PADDING.fullmatch(name) is not None
 
 
-def is_text(value: object) -> bool:
-    """Tell whether a value is a string that UTF-8 can hold, that is, one without lone surrogates."""
-    if not isinstance(value, str):
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def require_regular(path: str | os.PathLike[str], status: os.stat_result) -> None:
     """Refuse directories, pipes, sockets and devices, which can neither be mapped nor safely replaced."""
     if not stat.S_ISREG(status.st_mode):

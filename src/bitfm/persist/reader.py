@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bitfm.errors import ModelFileError, NewerModelFileError
 from bitfm.persist import layout
+from bitfm.validation import check_path, is_text
 
 _MAX_NUMBER = 2**63 - 1
 _MAX_DIGITS = len(str(_MAX_NUMBER))
@@ -79,6 +80,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
     >>> contents.tensors["weights"], contents.metadata["model"]
     (array([ 0.5, -1.5]), 'demo')
     """
+    check_path(path)
     layout.require_regular(path, os.stat(path))  # before opening, which may have an effect on a device
     with open(path, "rb", opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
@@ -160,7 +162,7 @@ def _check_metadata(path: str | os.PathLike[str], metadata: object) -> tuple[dic
             f"this bitfm reads versions up to {layout.FORMAT_VERSION}; upgrade bitfm to open it."
         )
     for key, value in metadata.items():
-        if not (layout.is_text(key) and layout.is_text(value)):
+        if not (is_text(key) and is_text(value)):
             raise _DamageError(f"its metadata {short(key)} is not a string")
     return metadata, int(version)
 
@@ -200,7 +202,7 @@ def _check_tensors(entries: dict[str, object], data_start: int, file_size: int) 
 
 def _check_entry(name: str, entry: object) -> _Slot:
     """Check one tensor by itself: the types of its fields, and that its length fits its shape."""
-    if not layout.is_text(name):
+    if not is_text(name):
         raise _DamageError(f"tensor name {short(name)} is not valid Unicode")
     if not isinstance(entry, dict) or entry.keys() != _ENTRY_KEYS:
         raise _DamageError(f"tensor {short(name)} is not described by dtype, shape and data_offsets")

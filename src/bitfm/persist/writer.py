@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bitfm.atomic import atomic_write
 from bitfm.persist import layout
+from bitfm.validation import check_path, is_text
 
 _CHUNK_BYTES = 1 << 19  # the system keeps in one piece, and maps at once, what is written at once
 _DTYPE_NAMES = {dtype.kind + str(dtype.itemsize): name for name, dtype in layout.DTYPES.items()}
@@ -39,12 +40,13 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], met
     Equal tensors and metadata give equal files, byte for byte. Memory use does not grow with the size of the arrays.
     """
     for name in tensors:
-        if not layout.is_text(name):
+        if not is_text(name):
             raise TypeError(f"tensor name {name!r} is not valid Unicode text; use another name.")
         if name == layout.METADATA or layout.is_padding(name):
             raise ValueError(f"tensor name {name!r} is reserved by the file format; use another name.")
     arrays = _padded({name: _storable(name, tensors[name]) for name in sorted(tensors)})
     header = _header(arrays, metadata)
+    check_path(path)
     with suppress(FileNotFoundError):
         layout.require_regular(path, os.stat(path))
     with atomic_write(path) as file:
@@ -87,7 +89,7 @@ def _padded(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 def _header(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
     for key, value in metadata.items():
-        if not (layout.is_text(key) and layout.is_text(value)):
+        if not (is_text(key) and is_text(value)):
             raise TypeError(f"metadata {key!r}: {value!r} is not Unicode text; convert both to strings.")
         if key in ("format", "version"):
             raise ValueError(f"metadata name {key!r} is reserved by the file format; use another name.")

@@ -16,6 +16,7 @@ from bitfm.data.parsing import as_text, one_as_text
 from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
 from bitfm.data.tables.values import Ids
 from bitfm.data.vocabulary import Vocabulary
+from bitfm.validation import is_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,7 +91,12 @@ class Side:
     def indices_of(self, ids: Sequence[Any]) -> npt.NDArray[np.int32]:
         """Return the indices of ids; -1 for one that is not known."""
         texts = [one_as_text(one) for one in ids]
-        return np.array([-1 if text is None else self.ids.find(text) for text in texts], np.int32)
+        indices = [-1 if text is None else self.ids.find(text) for text in texts]
+        for text, index in zip(texts, indices, strict=True):
+            if index < 0 and text is not None and not is_text(text):
+                told = f"the {self.name} id {text!r} holds half of a surrogate pair, as no id of a table can"
+                raise ValueError(f"{told}; decode it in the encoding that it was written in.")
+        return np.array(indices, np.int32)
 
     def ids_of(self, indices: npt.NDArray[Any]) -> pl.Series:
         """Return the ids of indices as they were given."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from reprlib import repr as short  # a text may be of any length
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from bitfm.data.parsing import as_text
-from bitfm.errors import TableError
+from bitfm.errors import TableError, ValueInTableError
 
 
 class FrameKind(Enum):
@@ -78,7 +79,7 @@ def _from_columns(what: str, columns: Mapping[Any, Any]) -> pl.DataFrame:
         if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
             given = type(values).__name__
             raise TypeError(f"{what}, column {str(name)!r} is of type {given}; expected a list or an array of values")
-        made.append(_series_of(str(name), values))
+        made.append(_made(what, _series_of, str(name), values))
     _check_names(what, [series.name for series in made])
     for series in made:
         if len(series) != len(made[0]):
@@ -87,6 +88,15 @@ def _from_columns(what: str, columns: Mapping[Any, Any]) -> pl.DataFrame:
                 "expected as many in every column"
             )
     return pl.DataFrame(made)
+
+
+def _made(what: str, make: Callable[[str, Any], pl.Series], name: str, values: Any) -> pl.Series:
+    """Return a column; a text that is no Unicode, such as one decoded wrongly, is refused."""
+    try:
+        return make(name, values)
+    except UnicodeEncodeError as error:
+        told = f"{what}, column {name!r}: {short(error.object)} has half of a surrogate pair, which is no character"
+        raise ValueInTableError(f"{told}; decode it in the encoding it was written in") from None
 
 
 def _series_of(name: str, values: Any) -> pl.Series:
@@ -144,7 +154,8 @@ def _from_pandas(what: str, frame: Any) -> pl.DataFrame:
             names.append(str(name))
             columns.append(frame.index.get_level_values(level).to_series())
     _check_names(what, names)
-    return pl.DataFrame([_from_pandas_series(name, column) for name, column in zip(names, columns, strict=True)])
+    named = zip(names, columns, strict=True)
+    return pl.DataFrame([_made(what, _from_pandas_series, name, column) for name, column in named])
 
 
 def _from_pandas_series(name: str, column: Any) -> pl.Series:

@@ -19,6 +19,7 @@ from bitfm.data.libfm import read_libfm
 from bitfm.data.tables._separated import read_separated
 from bitfm.data.tables.frames import from_rows
 from bitfm.errors import DataFileError, EmptyTableError
+from bitfm.validation import check_path, is_text
 
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _JSON = (".json", ".jsonl", ".ndjson")
@@ -65,10 +66,14 @@ def read_table(
     ...     read_table(path, columns=["user", "item", "rating"]).rows()
     [(1, 1193, 5), (1, 661, 3)]
     """
+    check_path(source)
     name = os.fspath(source)
     shown = "standard input" if name == STANDARD_INPUT else name
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError(f"columns is {list(columns)}; expected names that differ")
+    for text in (*(columns or ()), separator or ""):
+        if not is_text(text):
+            raise ValueError(f"{text!r} is half of a surrogate pair or holds one, which no file has; give another text")
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix == ".libfm":
         return _read_libfm(name, columns)

@@ -17,9 +17,10 @@ from bitfm.errors import BitfmError
 # Of errors, by their codes, from 2 on: documented, so new ones go to the end. Other errors exit with 1.
 _CODES = (
     "usage system data-file table missing-column empty-table value-in-table duplicate-rows mixed-ids unknown-id "
-    "model-file newer-model-file disk-full"
+    "model-file newer-model-file disk-full out-of-memory"
 )
 EXIT_CODES = {code: number for number, code in enumerate(_CODES.split(), start=2)}
+_OF_SYSTEM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "disk-full") | {errno.ENOMEM: "out-of-memory"}
 
 
 class _Commands(Commands):
@@ -65,17 +66,20 @@ def _options(
     pass
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line; an expected error is one line on standard error and an exit code of its own."""
     try:
         app()
+        return
     except BitfmError as problem:
-        error(str(problem))
-        sys.exit(EXIT_CODES.get(problem.code, 1))
+        code, message = EXIT_CODES.get(problem.code, 1), str(problem)
     except OSError as problem:
-        error(f"{problem.strerror}: {problem.filename}" if problem.strerror and problem.filename else str(problem))
-        is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        sys.exit(EXIT_CODES["disk-full" if is_full else "system"])
+        code = EXIT_CODES[_OF_SYSTEM.get(problem.errno or 0, "system")]
+        message = f"{problem.strerror}: {problem.filename}" if problem.strerror and problem.filename else str(problem)
     except ValueError as problem:
-        error(str(problem))
-        sys.exit(1)
+        code, message = 1, str(problem)
+    except MemoryError as problem:
+        found = f" ({problem})" if str(problem) else ""
+        code, message = EXIT_CODES["out-of-memory"], f"out of memory{found}; give smaller tables, or more memory"
+    error(message)  # only here: the exception is gone, and with it what the command held in memory
+    sys.exit(code)
