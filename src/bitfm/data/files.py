@@ -44,7 +44,7 @@ def read_content(name: str) -> bytes:
 
 
 def as_utf8(name: str, content: bytes) -> bytes:
-    r"""Return a text in UTF-8 with ``\n`` between lines."""
+    r"""Return a text in UTF-8 with ``\n`` or ``\r\n`` between lines."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         content = content.decode("utf-16", errors="replace").encode()
     if b"\0" in content:
@@ -55,9 +55,7 @@ def as_utf8(name: str, content: bytes) -> bytes:
             content.decode()
         except UnicodeDecodeError:
             content = content.decode("latin-1").encode()
-    if b"\n" not in content:
-        return content.replace(b"\r", b"\n")
-    return content.replace(b"\r\n", b"\n") if b"\r\n" in content else content
+    return content if b"\n" in content else content.replace(b"\r", b"\n")
 
 
 def is_parquet(path: Path) -> bool:
