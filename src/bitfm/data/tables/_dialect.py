@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitfm.errors import DataFileError
 
@@ -65,19 +64,20 @@ class Layout:
     def problem(self) -> tuple[int, str] | None:
         """Return the first line that is no row of this dialect, and why."""
         found: list[tuple[int, str]] = []
+        if self.dialect.loose and self._spans:
+            inside = self._breaks[~np.isin(self._breaks, self._ends)]
+            found = [(inside[0], "a quotation mark without a second one")]
+        elif len(self._quotes) and not self.dialect.loose:
+            found = self._misplaced_quote()
+        found += self._too_long()
         other = np.flatnonzero(self._cells != self.n_columns)
         sizes = (self._ends - self._begins)[other]
         other = other[(sizes > 1) | ((sizes == 1) & (self._codes[self._begins[other]] != ord("\r")))]  # empty ones may
         if len(other):
             what = f"{self._cells[other[0]]} cells, but the first line has {self.n_columns}"
             found.append((self._begins[other[0]], what))
-        if self.dialect.loose and self._spans:
-            inside = self._breaks[~np.isin(self._breaks, self._ends)][0]
-            found.append((inside, "a quotation mark without a second one"))
-        elif len(self._quotes) and not self.dialect.loose:
-            found += self._misplaced_quote()
-        found += self._too_long()
-        return min(((self.line(int(place)), what) for place, what in found), default=None)
+        lines = [(self.line(int(place)), what) for place, what in found]
+        return min(lines, key=lambda each: each[0], default=None)
 
     def _misplaced_quote(self) -> list[tuple[int, str]]:
         """Find a quote that is neither at an end of its cell nor one of two within it."""
@@ -118,7 +118,8 @@ class Layout:
         for row in np.flatnonzero((last > first) & (n_fitting[last + 1] - n_fitting[first] == last + 1 - first)):
             begin, end = int(self._begins[row]), int(self._ends[row])
             lines = [line.split(self.mark) for line in self.text[begin:end].split(b"\n")]
-            if all(_is_number(cells[place]) for cells in lines for place in numeric) and (numeric or len(lines) > 3):
+            named = (cells[place].decode().strip(' "') for cells in lines for place in numeric)
+            if all(map(is_number, named)) and (numeric or len(lines) > 3):
                 return self.line(begin), self.line(end)
         return None
 
@@ -175,9 +176,9 @@ def _with_stand_ins(name: str, content: bytes, dialect: Dialect) -> tuple[bytes,
     return content, mark, meanings
 
 
-def _is_number(cell: bytes) -> bool:
-    text = cell.strip().strip(b'"').decode(errors="replace")
+def is_number(cell: str) -> bool:
+    """Return whether a cell may be in a column of numbers."""
     with contextlib.suppress(ValueError):
-        float(text)
+        float(cell)
         return True
-    return text in ("", *MISSING)
+    return (cell := cell.strip()) == "" or cell in MISSING

@@ -9,7 +9,7 @@ import polars as pl
 
 from bitfm.data.files import as_utf8, first_line
 from bitfm.data.parsing import parse_number, plain_numbers
-from bitfm.data.tables._dialect import MISSING, Layout, dialects, guess_separator
+from bitfm.data.tables._dialect import MISSING, Layout, dialects, guess_separator, is_number
 from bitfm.errors import DataFileError
 
 _SAMPLE_ROWS = 100
@@ -37,9 +37,10 @@ def read_separated(name: str, content: bytes, columns: Sequence[str] | None, sep
     frame = pl.DataFrame([_typed(column) for column in _without_empty(frame)])
     doubt = layout.doubtful([place for place, dtype in enumerate(frame.dtypes) if dtype.is_numeric()])
     if doubt is not None:
+        begin, end = (line + skipped for line in doubt)
         raise DataFileError(
-            f"{name}, line {doubt[0] + skipped}: a quoted cell goes on to line {doubt[1] + skipped}, but the lines look "
-            "like rows of their own; double or remove quotation marks that do not enclose a cell"
+            f"{name}, line {begin}: a quoted cell goes on to line {end}, but the lines look like rows of their own; "
+            "double or remove quotation marks that do not enclose a cell"
         )
     return frame
 
@@ -118,14 +119,15 @@ def _is_header(first: Sequence[Any], others: Sequence[Sequence[Any]], names: Seq
 
 def _typed(column: pl.Series) -> pl.Series:
     """Return a column of strings, without the empty ones, or as numbers if all of them are numbers."""
+    numeric = all(map(is_number, column.drop_nulls().head(_SAMPLE_ROWS).to_list()))
+    if numeric:
+        integers = column.cast(pl.Int64, strict=False)
+        if integers.null_count() < len(integers) and integers.cast(pl.String).equals(column):
+            return integers  # the usual case, and the fastest
     empty = column == ""
     column = column.set(empty, None) if empty.any() else column
-    few = column.drop_nulls().head(100).str.strip_chars()
-    if not len(few) or not (few.is_in([*MISSING, ""]) | few.cast(pl.Float64, strict=False).is_not_null()).all():
+    if not numeric:
         return column
-    integers = column.cast(pl.Int64, strict=False)
-    if integers.cast(pl.String).equals(column):  # the usual case, and the fastest
-        return integers
     cells = column.str.strip_chars()
     cells = cells.set(cells.is_in(MISSING), None)
     cells = cells.set(cells == "", None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -78,7 +80,8 @@ def _from_columns(what: str, columns: Mapping[Any, Any]) -> pl.DataFrame:
         if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
             given = type(values).__name__
             raise TypeError(f"{what}, column {str(name)!r} is of type {given}; expected a list or an array of values")
-        made.append(_series_of(str(name), values))
+        with _of_whole_characters(what):
+            made.append(_series_of(str(name), values))
     _check_names(what, [series.name for series in made])
     for series in made:
         if len(series) != len(made[0]):
@@ -87,6 +90,17 @@ def _from_columns(what: str, columns: Mapping[Any, Any]) -> pl.DataFrame:
                 "expected as many in every column"
             )
     return pl.DataFrame(made)
+
+
+@contextlib.contextmanager
+def _of_whole_characters(what: str) -> Iterator[None]:
+    """Polars, as every text in UTF-8, holds no half of a surrogate pair."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        text = repr(error.object if len(error.object) <= 100 else error.object[:97] + "...")
+        half = "half of a character (a lone surrogate)"
+        raise TableError(f"{what} holds {half} in {text}, which no text can hold; replace it") from None
 
 
 def _series_of(name: str, values: Any) -> pl.Series:
@@ -120,7 +134,7 @@ def _without_nan(series: pl.Series) -> pl.Series:
 
 def _check_names(what: str, names: list[str]) -> None:
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise TableError(f"{what} has two columns called {twice!r}; rename or drop one of them")
 
 
@@ -144,7 +158,8 @@ def _from_pandas(what: str, frame: Any) -> pl.DataFrame:
             names.append(str(name))
             columns.append(frame.index.get_level_values(level).to_series())
     _check_names(what, names)
-    return pl.DataFrame([_from_pandas_series(name, column) for name, column in zip(names, columns, strict=True)])
+    with _of_whole_characters(what):
+        return pl.DataFrame([_from_pandas_series(name, column) for name, column in zip(names, columns, strict=True)])
 
 
 def _from_pandas_series(name: str, column: Any) -> pl.Series:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
+import re
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +24,8 @@ from bitfm.errors import DataFileError, EmptyTableError
 
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _JSON = (".json", ".jsonl", ".ndjson")
+_HALF = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..\\u[dD])[c-fC-F])")  # of a character
+_MAX_DEPTH = 100
 
 
 def read_table(
@@ -94,14 +98,32 @@ def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
 def _read_json(name: str, content: bytes) -> pl.DataFrame:
     """Read one object per line, or a list of objects; what one of them lacks is missing there."""
     content = as_utf8(name, content)
-    if content.lstrip().startswith(b"["):
-        elements = enumerate(_json(f"{name} is", content, "get the whole file"), 1)
-        rows = {f"element {place}": row for place, row in elements}
-    else:
+    try:
+        frame = _json_list(name, content) if content.lstrip().startswith(b"[") else _json_lines(name, content)
+        too_deep = any(_depth(dtype) > _MAX_DEPTH for dtype in frame.dtypes)
+    except RecursionError:
+        too_deep = True
+    if too_deep:
+        what = f"values within more than {_MAX_DEPTH} others in JSON"
+        raise DataFileError(f"{name} holds {what}; expected columns of texts, numbers or lists")
+    return frame
+
+
+def _json_list(name: str, content: bytes) -> pl.DataFrame:
+    elements = enumerate(_json(f"{name}:", content, "get the whole file"), 1)
+    return _from_json(name, {f"element {place}": row for place, row in elements})
+
+
+def _json_lines(name: str, content: bytes) -> pl.DataFrame:
+    if not _HALF.search(content):  # Polars reads zero bytes there
         with contextlib.suppress(*_POLARS_ERRORS):  # types differ, or the error needs its line
             return pl.read_ndjson(content, infer_schema_length=None)
-        lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
-        rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
+    lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
+    rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
+    return _from_json(name, rows)
+
+
+def _from_json(name: str, rows: dict[str, Any]) -> pl.DataFrame:
     for place, row in rows.items():
         if not isinstance(row, dict):
             what = f"{type(row).__name__} in JSON; expected an object with one value per column"
@@ -111,9 +133,35 @@ def _read_json(name: str, content: bytes) -> pl.DataFrame:
 
 def _json(what: str, text: bytes, advice: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=_finite, parse_int=_finite_integer)
+    except OverflowError as error:
+        raise DataFileError(f"{what} {error} is larger than any number; remove it or write it as a string") from None
     except ValueError as error:
         raise DataFileError(f"{what} not in JSON format ({error}); {advice}") from None
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise OverflowError(text if len(text) < 20 else f"{text[:20]}...")
+    return number
+
+
+def _finite_integer(text: str) -> int:
+    if len(text) > 300:
+        _finite(text)
+    return int(text)
+
+
+def _depth(dtype: Any) -> int:
+    """Return how many lists and objects are around the innermost value."""
+    levels, kinds = 0, [dtype]
+    while kinds := [inner for kind in kinds for inner in _inner(kind)]:
+        levels += 1
+    return levels
+
+
+def _inner(dtype: Any) -> list[Any]:
+    return [field.dtype for field in dtype.fields] if dtype == pl.Struct else [dtype.inner] if dtype == pl.List else []
 
 
 def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
