@@ -11,7 +11,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from bitfm.errors import DataFileError
 
@@ -27,7 +27,7 @@ def open_raw(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _unzipped(name: str, file: io.BufferedReader) -> Iterator[IO[bytes]]:
+def _unzipped(name: str, file: io.BufferedReader[Any]) -> Iterator[IO[bytes]]:
     try:
         zipped = file.peek(2)[:2] == b"\x1f\x8b"
         yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if zipped else file

@@ -25,7 +25,7 @@ from bitfm.errors import DataFileError, EmptyTableError
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _JSON = (".json", ".jsonl", ".ndjson")
 _HALF = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..\\u[dD])[c-fC-F])")  # of a character
-_MAX_DEPTH = 100
+_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*){101}")
 
 
 def read_table(
@@ -99,14 +99,12 @@ def _read_json(name: str, content: bytes) -> pl.DataFrame:
     """Read one object per line, or a list of objects; what one of them lacks is missing there."""
     content = as_utf8(name, content)
     try:
-        frame = _json_list(name, content) if content.lstrip().startswith(b"[") else _json_lines(name, content)
-        too_deep = any(_depth(dtype) > _MAX_DEPTH for dtype in frame.dtypes)
+        if _DEEP.search(content):
+            raise RecursionError  # before Polars takes a minute over it
+        return _json_list(name, content) if content.lstrip().startswith(b"[") else _json_lines(name, content)
     except RecursionError:
-        too_deep = True
-    if too_deep:
-        what = f"values within more than {_MAX_DEPTH} others in JSON"
-        raise DataFileError(f"{name} holds {what}; expected columns of texts, numbers or lists")
-    return frame
+        what = "values within more than 100 others in JSON"
+        raise DataFileError(f"{name} holds {what}; expected columns of texts, numbers or lists") from None
 
 
 def _json_list(name: str, content: bytes) -> pl.DataFrame:
@@ -150,18 +148,6 @@ def _finite_integer(text: str) -> int:
     if len(text) > 300:
         _finite(text)
     return int(text)
-
-
-def _depth(dtype: Any) -> int:
-    """Return how many lists and objects are around the innermost value."""
-    levels, kinds = 0, [dtype]
-    while kinds := [inner for kind in kinds for inner in _inner(kind)]:
-        levels += 1
-    return levels
-
-
-def _inner(dtype: Any) -> list[Any]:
-    return [field.dtype for field in dtype.fields] if dtype == pl.Struct else [dtype.inner] if dtype == pl.List else []
 
 
 def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
