@@ -204,3 +204,9 @@ def test_columns_of_different_lengths_are_refused():
 def test_objects_of_several_types_are_kept():
     frame, _ = as_frame("items", {"a": [1, "x", True]})
     assert frame["a"].to_list() == [1, "x", True]
+
+
+@pytest.mark.parametrize("table", [{"user": ["ann", "b\ud800"]}, {"b\ud800": [1]}])
+def test_half_a_character_is_refused(table):
+    with pytest.raises(TableError, match=r"users holds half of a character \(a lone surrogate\) in 'b\\ud800'"):
+        as_frame("users", table)

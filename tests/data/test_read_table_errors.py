@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
+import sys
 
 import polars as pl
 import pytest
 
-from bitfm.data import read_table
-from bitfm.errors import DataFileError, EmptyTableError
+from bitfm.data import files, read_table
+from bitfm.errors import BitfmError, DataFileError, EmptyTableError
 
 
 @pytest.fixture
@@ -118,3 +120,61 @@ def test_damaged_json_is_refused_with_its_line(file, text, message):
 def test_libfm_files_that_are_no_table_are_refused(file, text, columns, error, message):
     with pytest.raises(error, match=message):
         read_table(file(text, "a.libfm"), columns=columns)
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz", "a.libfm.gz", "-"])
+def test_what_unpacks_to_more_than_fits_is_refused_before_it_is_unpacked(file, name, monkeypatch):
+    monkeypatch.setattr(files, "_memory", lambda: 16 << 20)
+    bomb = gzip.compress(b"5 0:1\n" * (8 << 20))
+    unpacked = []
+    whole = gzip.GzipFile.read
+    monkeypatch.setattr(gzip.GzipFile, "read", lambda self, size=-1: unpacked.append(size) or whole(self, size))
+    path = "-" if name == "-" else file(bomb, name)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bomb)))
+    with pytest.raises(DataFileError, match="holds more than 4 MiB when unpacked, a quarter of the memory"):
+        read_table(path, columns=["user:3"])
+    assert sum(unpacked) <= 6 << 20
+    assert min(unpacked) > 0
+    assert not sys.stdin.closed
+
+
+def test_the_memory_of_this_machine_is_known():
+    assert files._memory() > 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}\n{"a": 1e400}\n', "line 2: 1e400 is larger than any number; remove it"),
+        ('{"a": [1, -1e999]}\n', "line 1: -1e999 is larger"),
+        ('{"a": ' + "1" * 400 + "}\n", r"line 1: 1{20}\.\.\. is larger"),
+        ('[{"a": 1e400}]', r"a.json: 1e400 is larger"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "holds values within more than 100 others in JSON; expected"),
+        ('{"a": ' + "[" * 900 + "]" * 900 + "}", "more than 100 others"),
+        ("[" * 100_000, "more than 100 others"),
+        ('[{"a": ' + "[" * 500 + "]" * 500 + "}]", "more than 100 others"),
+        ('{"a": "x"}\n{"a": "y\\ud800"}\n', r"half of a character \(a lone surrogate\) in 'y\\ud800'"),
+        ('{"a": "\\udc00y"}\n', r"half of a character \(a lone surrogate\) in '\\udc00y'"),
+        ('{"\\uD800": 1}\n', r"half of a character \(a lone surrogate\) in '\\ud800'"),
+    ],
+)
+def test_json_that_no_column_can_hold_is_refused(file, text, message):
+    with pytest.raises(BitfmError, match=message):
+        read_table(file(text, "a.json"))
+
+
+def test_pairs_of_surrogates_are_characters(file):
+    assert read_table(file('{"a": "\\ud83d\\ude00"}\n', "a.json")).rows() == [("😀",)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b\n1,\ud800\n".encode(errors="surrogatepass"),
+        "a,b\n1,\ud800\n".encode("utf-16", errors="surrogatepass"),
+        "a,b\n1,x".encode("utf-16")[:-1],
+    ],
+)
+def test_half_a_character_is_refused_with_its_line(file, content):
+    with pytest.raises(DataFileError, match=r"table\.csv, line 2: half of a character"):
+        read_table(file(content))

@@ -14,7 +14,7 @@ from scipy import sparse
 from bitfm import _core
 from bitfm.atomic import atomic_write
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.files import open_raw
+from bitfm.data.files import open_raw, unpacked
 from bitfm.errors import DataFileError
 from bitfm.validation import check_integer
 
@@ -71,7 +71,8 @@ def read_libfm(
         with open_raw(Path(path)) as file:
             zipped = isinstance(file, gzip.GzipFile)
             parser = _core.LibfmParser(0 if zero_based else 1, n_bytes=0 if zipped else os.path.getsize(path))
-            while chunk := file.read(_READ_BYTES):
+            name, plain = os.fspath(path), iter(lambda: file.read(_READ_BYTES), b"")
+            for chunk in unpacked(name, file, _READ_BYTES) if zipped else plain:
                 parser.feed(chunk)
             y, indptr, indices, values = parser.finish()
     except _core.LibfmError as error:

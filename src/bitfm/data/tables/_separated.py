@@ -2,167 +2,134 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from bitfm.data.files import as_utf8, first_line
 from bitfm.data.parsing import parse_number, plain_numbers
+from bitfm.data.tables._dialect import MISSING, Layout, dialects, guess_separator, is_number
 from bitfm.errors import DataFileError
 
-_SEPARATORS = ("::", "\t", ",", ";", "|")  # the first of equals wins
-_QUOTES_ARE_RARE = ("::", "\t")  # files of these have bare quotes in their texts more often than quoted cells
-_SAMPLE_BYTES = 1 << 16
-_SAMPLE_LINES = 100
-_MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None", r"\N"]  # in a column of numbers
-_UNUSED = b"\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06\x07"
+_SAMPLE_ROWS = 100
 
 
 def read_separated(name: str, content: bytes, columns: Sequence[str] | None, separator: str | None) -> pl.DataFrame:
     """Read a table; cells without anything in them are missing."""
-    n_bytes = len(content := as_utf8(name, content))
-    content = content.lstrip(b"\n")
-    if separator is None:
-        separator = _guess_separator(content)
-    if not separator or set(separator) & set('"\r\n'):
+    whole = as_utf8(name, content)
+    content = whole.lstrip(b"\r\n")
+    skipped = whole.count(b"\n", 0, len(whole) - len(content))
+    separator = guess_separator(content) if separator is None else separator
+    if not separator or set(separator) & set('"\\\r\n'):
         raise ValueError(f"separator is {separator!r}; expected what is between cells, such as ';' or '::'")
-    first, *others = _sample_rows(content, separator)
+    layout, frame = _cells(name, content, separator, skipped)
+    first = frame.row(0)
     if columns is not None and len(columns) != len(first):
-        line = content.split(b"\n", 1)[0].decode()
+        line = content.split(b"\n", 1)[0].decode().rstrip("\r")
         line = line if len(line) <= 100 else line[:97] + "..."
         raise DataFileError(
             f"{name} has {len(first)} columns, but {len(columns)} names were given; its first line is {line!r}"
         )
-    names = list(columns) if columns is not None else _names(name, first)
-    header = columns is None or _is_header(first, others, columns)
-    frame = _read(name, content, separator, len(first), header, skipped=n_bytes - len(content))
-    frame.columns = names
-    return frame.select(_typed(column) for column in frame)
+    if columns is None or _is_header(first, frame[1:_SAMPLE_ROWS].rows(), columns):
+        frame = frame[1:]
+    frame.columns = list(columns) if columns is not None else _names(name, first)
+    frame = pl.DataFrame([_typed(column) for column in _without_empty(frame)])
+    doubt = layout.doubtful([place for place, dtype in enumerate(frame.dtypes) if dtype.is_numeric()])
+    if doubt is not None:
+        begin, end = (line + skipped for line in doubt)
+        raise DataFileError(
+            f"{name}, line {begin}: a quoted cell goes on to line {end}, but the lines look like rows of their own; "
+            "double or remove quotation marks that do not enclose a cell"
+        )
+    return frame
 
 
-def _read(name: str, content: bytes, separator: str, n_columns: int, header: bool, skipped: int) -> pl.DataFrame:
-    """Read all cells as strings, with quotes as CSV has them or as characters like any other, whichever fits."""
-    text, mark = _with_one_byte(name, content, separator)
-    # Columns get names of their own, as the file's may repeat, or its first line may be an empty one.
-    topped = mark.join(b"%d" % place for place in range(n_columns)) + b"\n" + text
-    readings = (False, True) if separator in _QUOTES_ARE_RARE else (True, False)
-    problem = ""
-    for quoted in readings if b'"' in text else (False,):
-        cells, lines = _row_lengths(text, mark, quoted)
-        wrong = np.flatnonzero(cells != n_columns)
-        if len(wrong):
-            line, n_cells = lines[wrong[0]] + skipped, cells[wrong[0]]
-            problem = problem or f", line {line}: {n_cells} cells, but the first line has {n_columns}"
-            continue
-        try:
-            frame = pl.read_csv(
-                topped,
-                skip_rows_after_header=int(header),
-                separator=mark.decode(),
-                quote_char='"' if quoted else None,
-                infer_schema_length=0,
-            )
-        except pl.exceptions.PolarsError as error:
-            problem = problem or f" cannot be read as a table ({first_line(error)})"
-            continue
-        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # empty lines say nothing
-        return frame if quoted or b'"' not in text else frame.select(_unquoted(column) for column in frame)
-    raise DataFileError(f"{name}{problem}; are the quotation marks in pairs, and is {separator!r} between all cells?")
+def _cells(name: str, content: bytes, separator: str, skipped: int) -> tuple[Layout, pl.DataFrame]:
+    """Read all cells as strings, in the first dialect that all lines fit."""
+    problem = (0, "")
+    for dialect in dialects(content, separator):
+        layout = Layout(name, content, dialect)
+        what = layout.problem()
+        if what is None:
+            try:
+                frame = pl.read_csv(
+                    # Columns get names of their own, as the file's may repeat, or its first line may be an empty one.
+                    layout.mark.join(b"%d" % place for place in range(layout.n_columns)) + b"\n" + layout.text,
+                    separator=layout.mark.decode(),
+                    quote_char='"' if dialect.quoted else None,
+                    infer_schema_length=0,
+                )
+            except pl.exceptions.PolarsError as error:
+                what = 1, f"not a table ({first_line(error)})"
+            else:
+                if frame.height == layout.n_rows:
+                    return layout, _as_written(frame, layout)
+                what = 1, f"{layout.n_rows} rows from here on, of which {frame.height} were read"
+        problem = max(problem, what, key=lambda each: each[0])  # of the dialect that fits best
+    raise DataFileError(
+        f"{name}, line {problem[0] + skipped}: {problem[1]}; are the quotation marks in pairs, and is {separator!r} "
+        "between all cells?"
+    )
 
 
-def _with_one_byte(name: str, content: bytes, separator: str) -> tuple[bytes, bytes]:
-    """Return the text with a separator of one byte, which is all that Polars knows."""
-    if len(separator) == 1 and separator.isascii():
-        return content, separator.encode()
-    for byte in _UNUSED:
-        mark = bytes([byte])
-        if mark not in content:
-            return content.replace(separator.encode(), mark), mark
-    raise DataFileError(f"{name} holds control characters of all kinds and is no text; expected a table")
+def _as_written(frame: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+    """Return cells without the quotes around them, and with the characters that were escaped."""
+    if not layout.dialect.quoted and b'"' in layout.text:
+        frame = frame.select(_unquoted(column) for column in frame)
+    if layout.stand_ins:
+        meant = layout.stand_ins
+        frame = frame.select(column.str.replace_many(list(meant), list(meant.values())) for column in frame)
+    return frame
 
 
-def _row_lengths(text: bytes, mark: bytes, quoted: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many cells each row has that is not empty, and the line it begins in."""
-    codes = np.frombuffer(text, np.uint8)
-    marks, breaks = np.flatnonzero(codes == ord(mark)), np.flatnonzero(codes == ord("\n"))
-    ends = breaks
-    if quoted:
-        quotes = np.flatnonzero(codes == ord('"'))
-        marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
-        ends = breaks[np.searchsorted(quotes, breaks) % 2 == 0]
-    if not len(ends) or ends[-1] != len(codes) - 1:
-        ends = np.append(ends, len(codes))
-    begins = np.concatenate(([0], ends[:-1] + 1))
-    cells = np.diff(np.searchsorted(marks, ends), prepend=0) + 1
-    some = ends > begins
-    return cells[some], np.searchsorted(breaks, begins[some]) + 1
+def _without_empty(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with anything in them."""
+    empty = pl.repeat(True, frame.height, eager=True)
+    for column in frame:
+        empty &= column.is_null()
+        if not empty.any():
+            return frame
+    return frame.filter(~empty)
 
 
-def _names(name: str, cells: Sequence[str]) -> list[str]:
-    names = [cell.strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
-    for place, cell in enumerate(names):
-        if cell in names[:place]:
+def _names(name: str, cells: Sequence[str | None]) -> list[str]:
+    names = [(cell or "").strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
+    seen: set[str] = set()
+    for cell in names:
+        if cell in seen:
             what = f"the first line has {cell!r} twice; if it is not a line of column names, give names"
             raise DataFileError(f"{name}: {what}")
+        seen.add(cell)
     return names
 
 
-def _guess_separator(content: bytes) -> str:
-    """Return the separator that gives all rows the same number of cells, more than one, or comes nearest to it."""
-    best, score = ",", 0.0
-    for separator in _SEPARATORS:
-        lengths = Counter(len(row) for row in _sample_rows(content, separator))
-        usual, count = lengths.most_common(1)[0] if lengths else (0, 0)
-        if usual > 1 and count / lengths.total() > score:
-            best, score = separator, count / lengths.total()
-    return best
-
-
-def _sample_rows(content: bytes, separator: str) -> list[list[str]]:
-    """Return the cells of the first rows."""
-    sample = content[:_SAMPLE_BYTES]
-    if len(content) > _SAMPLE_BYTES:  # do not judge by half a line, unless there is no other
-        sample = sample[: sample.rfind(b"\n") + 1] or content.split(b"\n", 1)[0]
-    lines = [line for line in sample.decode(errors="replace").split("\n") if line][:_SAMPLE_LINES]
-    if separator not in _QUOTES_ARE_RARE and len(separator) == 1:
-        with contextlib.suppress(csv.Error):
-            return list(csv.reader((line + "\n" for line in lines), delimiter=separator))
-    return [[_bare(cell) for cell in line.split(separator)] for line in lines]
-
-
-def _is_header(first: Sequence[str], others: Sequence[Sequence[str]], names: Sequence[str]) -> bool:
+def _is_header(first: Sequence[Any], others: Sequence[Sequence[Any]], names: Sequence[str]) -> bool:
     """Return whether the first row holds names of columns: the names expected, or a word above numbers."""
-    if [cell.strip().casefold() for cell in first] == [name.strip().casefold() for name in names]:
+    first = [(cell or "").strip() for cell in first]
+    if [cell.casefold() for cell in first] == [name.strip().casefold() for name in names]:
         return True
     for place, cell in enumerate(first):
-        below = [row[place].strip() for row in others if len(row) == len(first)]
-        numbers = [parse_number(each) for each in below if each and each not in _MISSING]
-        if cell.strip() and parse_number(cell) is None and numbers and None not in numbers:
+        below = ((row[place] or "").strip() for row in others)
+        numbers = (parse_number(each) is not None for each in below if each and each not in MISSING)
+        if cell and next(numbers, False) and parse_number(cell) is None and all(numbers):
             return True
     return False
 
 
-def _bare(cell: str) -> str:
-    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
-
-
 def _typed(column: pl.Series) -> pl.Series:
     """Return a column of strings, without the empty ones, or as numbers if all of them are numbers."""
+    numeric = all(map(is_number, column.drop_nulls().head(_SAMPLE_ROWS).to_list()))
+    if numeric:
+        integers = column.cast(pl.Int64, strict=False)
+        if integers.null_count() < len(integers) and integers.cast(pl.String).equals(column):
+            return integers  # the usual case, and the fastest
     empty = column == ""
     column = column.set(empty, None) if empty.any() else column
-    few = column.drop_nulls().head(100).str.strip_chars()
-    if not len(few) or not (few.is_in([*_MISSING, ""]) | few.cast(pl.Float64, strict=False).is_not_null()).all():
+    if not numeric:
         return column
-    integers = column.cast(pl.Int64, strict=False)
-    if integers.cast(pl.String).equals(column):  # the usual case, and the fastest
-        return integers
     cells = column.str.strip_chars()
-    cells = cells.set(cells.is_in(_MISSING), None)
+    cells = cells.set(cells.is_in(MISSING), None)
     cells = cells.set(cells == "", None)
     if cells.null_count() == len(cells) or cells.str.contains(r"^[+-]?0[0-9]").any():  # as zip codes begin
         return column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from reprlib import repr as short  # a text may be of any length
@@ -130,7 +131,7 @@ def _without_nan(series: pl.Series) -> pl.Series:
 
 def _check_names(what: str, names: list[str]) -> None:
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise TableError(f"{what} has two columns called {twice!r}; rename or drop one of them")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
+import re
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -23,6 +25,8 @@ from bitfm.validation import check_path, is_text
 
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _JSON = (".json", ".jsonl", ".ndjson")
+_HALF = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..\\u[dD])[c-fC-F])")  # of a character
+_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*){101}")
 
 
 def read_table(
@@ -99,14 +103,30 @@ def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
 def _read_json(name: str, content: bytes) -> pl.DataFrame:
     """Read one object per line, or a list of objects; what one of them lacks is missing there."""
     content = as_utf8(name, content)
-    if content.lstrip().startswith(b"["):
-        elements = enumerate(_json(f"{name} is", content, "get the whole file"), 1)
-        rows = {f"element {place}": row for place, row in elements}
-    else:
+    try:
+        if _DEEP.search(content):
+            raise RecursionError  # before Polars takes a minute over it
+        return _json_list(name, content) if content.lstrip().startswith(b"[") else _json_lines(name, content)
+    except RecursionError:
+        what = "values within more than 100 others in JSON"
+        raise DataFileError(f"{name} holds {what}; expected columns of texts, numbers or lists") from None
+
+
+def _json_list(name: str, content: bytes) -> pl.DataFrame:
+    elements = enumerate(_json(f"{name}:", content, "get the whole file"), 1)
+    return _from_json(name, {f"element {place}": row for place, row in elements})
+
+
+def _json_lines(name: str, content: bytes) -> pl.DataFrame:
+    if not _HALF.search(content):  # Polars reads zero bytes there
         with contextlib.suppress(*_POLARS_ERRORS):  # types differ, or the error needs its line
             return pl.read_ndjson(content, infer_schema_length=None)
-        lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
-        rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
+    lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
+    rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
+    return _from_json(name, rows)
+
+
+def _from_json(name: str, rows: dict[str, Any]) -> pl.DataFrame:
     for place, row in rows.items():
         if not isinstance(row, dict):
             what = f"{type(row).__name__} in JSON; expected an object with one value per column"
@@ -116,9 +136,23 @@ def _read_json(name: str, content: bytes) -> pl.DataFrame:
 
 def _json(what: str, text: bytes, advice: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=_finite, parse_int=_finite_integer)
+    except OverflowError as error:
+        raise DataFileError(f"{what} {error} is larger than any number; remove it or write it as a string") from None
     except ValueError as error:
         raise DataFileError(f"{what} not in JSON format ({error}); {advice}") from None
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise OverflowError(text if len(text) < 20 else f"{text[:20]}...")
+    return number
+
+
+def _finite_integer(text: str) -> int:
+    if len(text) > 300:
+        _finite(text)
+    return int(text)
 
 
 def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
