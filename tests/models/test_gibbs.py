@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from bitfm import FM, Block, Blocks
+from bitfm.core import make_trainer
 from bitfm.models.solvers.gibbs import _Prior
 from problems import float64, scores
 
@@ -342,3 +343,24 @@ def test_it_is_less_sure_where_it_has_seen_less():
     kept = np.delete(np.arange(1500), rare)
     _, std = FM(rank=4, solver="gibbs").fit(X[kept], y[kept]).predict(X, return_std=True)
     assert np.median(std[rare]) > 1.2 * np.median(std[kept])
+
+
+# Rows of many interactions
+
+
+def test_a_history_of_many_items_that_are_alike_does_not_diverge():
+    n, rng, one = 60_000, np.random.default_rng(1), np.float32(1)
+    history, ids = sp.csr_matrix(np.full((1, n), one / np.sqrt(n), np.float32)), sp.identity(n, np.float32)
+    user = Block(np.zeros(n, np.int32), {"history": history, "id": sp.identity(1, np.float32)})
+    X = Blocks(user=user, item=Block(np.arange(n), {"raters": np.full((n, 1), one), "id": ids}))
+    y = rng.normal(size=n).astype(np.float32)
+    assert X.dtype == np.float32
+    factors = rng.normal(0, 1e-3, (X.n_features, 8)).astype(np.float32)
+    factors[n + 1] = 3.3 * rng.normal(size=8)  # items' Σ o o' is nearly singular: less than 0 if single sums round
+    weights, prior = np.zeros(X.n_features, np.float32), np.ones((4, 8))
+    trainer = make_trainer(X.design(), y, None, across=True)
+    trainer.reset_reals(0.0, weights, factors, 1)
+    before = trainer.loss(1)
+    trainer.draw_factors(factors, 1e4 * prior, 0 * prior, float(n), 5, 1)
+    assert np.abs(factors).max() < 10
+    assert trainer.loss(1) < before

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from bitfm import FM, Block, Blocks
+from bitfm.data.feature_table import FeatureTable
 from bitfm.models.solvers import teacher as teachers
 from bitfm.models.solvers.gibbs import Samples, from_features
 from bitfm.models.solvers.teacher import _factors_of, default_teacher, teacher_by_descent, teacher_parameters
@@ -147,3 +148,18 @@ def test_fields_of_few_columns_are_held_by_a_stronger_penalty():
     assert ridge["item.kind"] == pytest.approx(30 * 50 / 5 / 2)
     assert ridge["item.id"] == 30
     assert ridge["item.empty"] == 30
+
+
+def test_a_row_that_many_interactions_share_is_summed_up_once(monkeypatch):
+    n, taken = 300, []
+    history = sp.csr_matrix(np.full((1, n), 1 / np.sqrt(n)))
+    X = Blocks(
+        user=Block(np.zeros(n, np.int32), {"history": history}), item=Block(np.arange(n), {"id": sp.identity(n)})
+    )
+    take = FeatureTable.take
+    monkeypatch.setattr(FeatureTable, "take", lambda self, rows: taken.append(part := take(self, rows)) or part)
+    factors = np.random.default_rng(0).normal(size=(2 * n, 6))
+    user, item = teachers._rows(factors, X, np.random.default_rng(0))
+    assert sum(part.n_entries for part in taken) <= n
+    np.testing.assert_allclose(user, np.tile(factors[:n].sum(axis=0) / np.sqrt(n), (n, 1)))
+    np.testing.assert_array_equal(item, factors[n:])

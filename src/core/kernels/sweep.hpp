@@ -120,33 +120,64 @@ int64_t update_bare(const RowIndex<Real>& index, const RuleInput<Real>& rule, Re
     return update_bare_rows<Real, false, false>(index, rule, v, residual, begin, end);
 }
 
+// Σ o o', Σ o and Σ e o of a row's interactions at places [from, to); Σ 1 and Σ e are added to.
+template <class Real>
+BITFM_INLINE void gather_places(const RowIndex<Real>& index, const Real* residual, int64_t from, int64_t to,
+                                RowState<Real>& state, double& count, double& sum_e) {
+    using L = Lanes<Real>;
+    L gram[kLanes], sum_o = L::fill(0), sum_eo = L::fill(0);
+    for (auto& line : gram) line = L::fill(0);
+    for (int64_t place = from; place < to; ++place) {
+        int32_t s = index.order ? index.order[place] : int32_t(place);
+        fetch_ahead(index, residual, place);
+        Real weight = index.weight ? index.weight[s] : Real(1);
+        Real we = weight * residual[s];
+        count += double(weight);
+        sum_e += double(we);
+        L o = others<Real, false>(index, s);
+        L wo = o * weight;
+        Real lane[kLanes];
+        o.store(lane);
+        sum_o += wo;
+        sum_eo += o * we;
+        for (int t = 0; t < kLanes; ++t) gram[t] += wo * lane[t];
+    }
+    sum_o.store(state.sum_o);
+    sum_eo.store(state.sum_eo);
+    for (int t = 0; t < kLanes; ++t) gram[t].store(state.sum_oo + t * kLanes);
+}
+
+// The same of a long row. Its features may be as many, each of which takes a step by G = Σ o o'; unless G is positive
+// semi-definite, these lead ever farther away. Short pieces, added up in double, leave errors of at most ε √(G_tt G_uu)
+// each, and a diagonal that is 8 ε larger makes up for all of them.
+template <class Real>
+void gather_long_row(const RowIndex<Real>& index, const Real* residual, int64_t from, int64_t to, RowState<Real>& state,
+                     double& count, double& sum_e) {
+    constexpr int64_t kPiece = 32;
+    constexpr double kError = kPiece * (sizeof(Real) == 4 ? 0x1p-23 : 0x1p-52);
+    double oo[kLanes * kLanes]{}, o[kLanes]{}, eo[kLanes]{};
+    for (; from < to; from += kPiece) {
+        gather_places(index, residual, from, from + kPiece < to ? from + kPiece : to, state, count, sum_e);
+        for (int t = 0; t < kLanes; ++t) o[t] += double(state.sum_o[t]), eo[t] += double(state.sum_eo[t]);
+        for (int t = 0; t < kLanes * kLanes; ++t) oo[t] += double(state.sum_oo[t]);
+    }
+    for (int t = 0; t < kLanes; ++t) oo[t * kLanes + t] *= 1 + kLanes * kError;
+    for (int t = 0; t < kLanes; ++t) state.sum_o[t] = Real(o[t]), state.sum_eo[t] = Real(eo[t]);
+    for (int t = 0; t < kLanes * kLanes; ++t) state.sum_oo[t] = Real(oo[t]);
+}
+
 template <class Real>
 void gather_rows(const RowIndex<Real>& index, const Real* residual, RowState<Real>* states, int64_t begin,
                  int64_t end) {
-    using L = Lanes<Real>;
+    constexpr int64_t kLong = 4096;
     for (int64_t row = begin; row < end; ++row) {
-        L gram[kLanes], sum_o = L::fill(0), sum_eo = L::fill(0);
-        for (auto& line : gram) line = L::fill(0);
-        double count = 0, sum_e = 0;  // a float stops counting at 2^24
-        for (int64_t place = index.start[row]; place < index.start[row + 1]; ++place) {
-            int32_t s = index.order ? index.order[place] : int32_t(place);
-            fetch_ahead(index, residual, place);
-            Real weight = index.weight ? index.weight[s] : Real(1);
-            Real we = weight * residual[s];
-            count += double(weight);
-            sum_e += double(we);
-            L o = others<Real, false>(index, s);
-            L wo = o * weight;
-            Real lane[kLanes];
-            o.store(lane);
-            sum_o += wo;
-            sum_eo += o * we;
-            for (int t = 0; t < kLanes; ++t) gram[t] += wo * lane[t];
-        }
+        const int64_t from = index.start[row], to = index.start[row + 1];
         RowState<Real>& state = states[row];
-        sum_o.store(state.sum_o);
-        sum_eo.store(state.sum_eo);
-        for (int t = 0; t < kLanes; ++t) gram[t].store(state.sum_oo + t * kLanes);
+        double count = 0, sum_e = 0;  // a float stops counting at 2^24
+        if (to - from <= kLong)
+            gather_places(index, residual, from, to, state, count, sum_e);
+        else
+            gather_long_row(index, residual, from, to, state, count, sum_e);
         state.count = Real(count);
         state.sum_e = Real(sum_e);
         state.shift = 0;

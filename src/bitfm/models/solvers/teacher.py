@@ -116,12 +116,13 @@ def _rows(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator
     first, n = 0, max(1, _EXAMPLES // len(blocks.blocks))
     for block in blocks.blocks.values():
         rows = rng.choice(block.rows, n) if len(block.rows) > n else block.rows
+        rows, places = np.unique(rows, return_inverse=True)  # a long one is summed up once
         total = np.zeros((len(rows), factors.shape[1]), factors.dtype)
         for table in block.tables.values():
             values = factors[first : first + table.n_columns]
             total += values[rows] if table.identity else table.take(rows).sums(values)
             first += table.n_columns
-        yield total
+        yield total[places]
 
 
 def _features(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator[Floats]:
