@@ -29,7 +29,7 @@ def read_matrix(path: str | os.PathLike[str], variable: str, cell: int | None = 
     if variable not in content:
         listed = ", ".join(f"{held} ({shape})" for held, shape in held.items()) or "nothing"
         raise DataFileError(f"{name} holds {listed}; name one of them")
-    matrix = content[variable]
+    matrix: Any = content[variable]
     if not sp.issparse(matrix) and matrix.dtype == object:
         cells = matrix.ravel()
         if cell is None or not 0 <= cell < len(cells):
@@ -39,9 +39,9 @@ def read_matrix(path: str | os.PathLike[str], variable: str, cell: int | None = 
         raise DataFileError(f"{name}: {variable} has no cells; leave out the cell")
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise DataFileError(f"{name}: {variable} is an array of {matrix.dtype}; expected a matrix of numbers")
-    if sp.issparse(matrix):
+    if hasattr(matrix, "check_format"):  # sparse
         try:
-            sp.csc_matrix(matrix).check_format(full_check=True)
+            matrix.check_format(full_check=True)
         except ValueError as error:
             raise DataFileError(f"{name}: {variable} is damaged ({error}); get the whole file") from None
     return matrix

@@ -18,7 +18,6 @@ from bitfm._core import (
     softplus,
     use_isa,
 )
-from bitfm.core.blas import single_blas_thread
 from bitfm.core.codes import Delegate, nearest_delegate, pack_signs, unpack_codes
 from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer
 from bitfm.core.linalg import eigh, multiply, orthonormal, solve_positive
@@ -48,7 +47,6 @@ __all__ = [
     "score_pairs",
     "score_pairs_by_records",
     "side_vectors",
-    "single_blas_thread",
     "single_features",
     "softplus",
     "solve_positive",

@@ -16,8 +16,9 @@ Matrix = npt.NDArray[Any]
 
 def multiply(a: Matrix, b: Matrix, n_threads: int = 1) -> Matrix:
     """Return the product of two matrices, in single precision where both are."""
-    dtype = np.float32 if a.dtype == b.dtype == np.float32 else np.float64
-    return _core.multiply(a.astype(dtype, copy=False), b.astype(dtype, copy=False), n_threads)
+    if a.dtype == b.dtype == np.float32:
+        return _core.multiply32(a, b, n_threads)
+    return _core.multiply64(a.astype(np.float64, copy=False), b.astype(np.float64, copy=False), n_threads)
 
 
 def eigh(a: Matrix) -> tuple[Matrix, Matrix]:

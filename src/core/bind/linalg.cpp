@@ -16,9 +16,9 @@ Strided<Real> strided(const AnyOrder<Real>& array) {
 }
 
 template <class Real>
-void bind_product(nb::module_& m) {
+void bind_product(nb::module_& m, const char* name) {
     m.def(
-        "multiply",
+        name,
         [](const AnyOrder<Real>& a, const AnyOrder<Real>& b, int n_threads) {
             const Strided<Real> left = strided<Real>(a), right = strided<Real>(b);
             UnsetVector<Real> out;
@@ -36,8 +36,8 @@ void bind_product(nb::module_& m) {
 }  // namespace
 
 void bind_linalg(nb::module_& m) {
-    bind_product<float>(m);
-    bind_product<double>(m);
+    bind_product<float>(m, "multiply32");
+    bind_product<double>(m, "multiply64");
     m.def(
         "solve_positive",
         [](Array2<double> a, Array2<double> b) {

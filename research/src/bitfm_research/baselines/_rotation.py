@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from bitfm.core import single_blas_thread
 from bitfm.models.base import Floats
 from bitfm.models.progress import Progress
+
+from bitfm_research.blas import single_blas_thread
 
 __all__ = ["nearest_orthogonal", "quantizing_rotation", "random_rotation", "signs_of"]
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from bitfm.core import pack_signs, single_blas_thread
+from bitfm.core import pack_signs
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.progress import Progress
 from bitfm.validation import check_integer, check_real
@@ -16,6 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 from bitfm_research.baselines._ids import IdRatings
 from bitfm_research.baselines._rotation import nearest_orthogonal, random_rotation, signs_of
 from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
+from bitfm_research.blas import single_blas_thread
 
 __all__ = ["CollaborativeHashing"]
 

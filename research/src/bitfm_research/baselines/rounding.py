@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from bitfm.core import pack_signs, single_blas_thread
+from bitfm.core import pack_signs
 from bitfm.models import FM, Iteration
 from bitfm.models.base import Floats, check_same_features
 from bitfm.models.progress import Progress
@@ -16,6 +16,7 @@ from sklearn.base import clone
 from bitfm_research.baselines._ids import IdRatings
 from bitfm_research.baselines._rotation import quantizing_rotation
 from bitfm_research.baselines.id_codes import IdCodes, PackedCodes
+from bitfm_research.blas import single_blas_thread
 
 __all__ = ["RandomProjection", "RotatedRounding", "SignRounding"]
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from bitfm.core import single_blas_thread
 from bitfm.data import Block, Blocks
 from bitfm.models import CodeModel, DiscreteFM, DistilledFM
 from bitfm.retrieval import Index
@@ -25,6 +24,7 @@ from bitfm_research.bench.datasets import load, need_data
 from bitfm_research.bench.generated import BITS, generated_codes, generated_features
 from bitfm_research.bench.measure import WITH_HISTORY, Row
 from bitfm_research.bench.sizes import sizes
+from bitfm_research.blas import single_blas_thread
 
 __all__ = ["PARTS", "run"]
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.core import single_blas_thread
 from bitfm.models import DiscreteFM
 
+from bitfm_research.blas import single_blas_thread
 from bitfm_research.paper._raw_features import WORDS_PER_ITEM, RawFeatures, random_fm, with_words
 from bitfm_research.paper._ways_to_score import Way, by_codes, by_float32, by_libfm_loop, by_product, by_search
 from bitfm_research.paper.results import Measure

@@ -28,15 +28,17 @@ class LogisticLoss:
 
     def value(self, y: Floats, score: Floats) -> Floats:
         """Return twice the negative log-likelihood, which like a squared error adds up to the deviance."""
-        return np.asarray(2 * (softplus(score) - y * score))
+        return np.asarray(2 * (softplus(score.astype(np.float64, copy=False)) - y * score))
 
     def working(self, y: Floats, score: Floats) -> Working:
         """Return e = (y − σ(s)) / h and h = ¼, the bound of Böhning and Lindsay."""
-        return Working((y - logistic(score)) / _CURVATURE, np.full_like(score, _CURVATURE))
+        return Working(
+            (y - logistic(score.astype(np.float64, copy=False))) / _CURVATURE, np.full_like(score, _CURVATURE)
+        )
 
     def inverse_link(self, score: Floats) -> Floats:
         """Return σ(s), the probability of a 1."""
-        return logistic(score)
+        return logistic(score.astype(np.float64, copy=False))
 
 
 register_loss("logistic", LogisticLoss())
