@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import sys
 
 import polars as pl
 import pytest
 
 from bitfm.data import files, read_table
+from bitfm.data.tables import read
 from bitfm.errors import BitfmError, DataFileError, EmptyTableError
 
 
@@ -150,6 +152,8 @@ def test_the_memory_of_this_machine_is_known():
         ('{"a": ' + "1" * 400 + "}\n", r"line 1: 1{20}\.\.\. is larger"),
         ('[{"a": 1e400}]', r"a.json: 1e400 is larger"),
         ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "holds values within more than 100 others in JSON; expected"),
+        ('{"a": ' + "[[]," * 900 + "1" + "]" * 900 + "}", "more than 100 others"),
+        ('[{"a": ' + '{"b": [], "c": ' * 120 + "1" + "}" * 120 + "}]", "more than 100 others"),
         ('{"a": ' + "[" * 900 + "]" * 900 + "}", "more than 100 others"),
         ("[" * 100_000, "more than 100 others"),
         ('[{"a": ' + "[" * 500 + "]" * 500 + "}]", "more than 100 others"),
@@ -161,6 +165,36 @@ def test_the_memory_of_this_machine_is_known():
 def test_json_that_no_column_can_hold_is_refused(file, text, message):
     with pytest.raises(BitfmError, match=message):
         read_table(file(text, "a.json"))
+
+
+def test_brackets_within_texts_nest_nothing(file):
+    rows = [{"a": "[" * 200}, {"a": '\\"' + "{" * 200}, {"a": "x\\"}] * 2
+    for name, text in (("a.jsonl", "\n".join(map(json.dumps, rows))), ("a.json", json.dumps(rows))):
+        assert read_table(file(text, name))["a"].to_list() == [row["a"] for row in rows]
+
+
+def test_a_row_of_json_has_a_limit(file, monkeypatch):
+    monkeypatch.setattr(read, "ROW_BYTES", 3 << 20)
+    row = b'{"a": "' + b"x" * (2 << 20) + b'"}\n'
+    assert len(read_table(file(row * 2, "a.jsonl"))) == 2
+    with pytest.raises(DataFileError, match=r"a\.jsonl, line 3: a row of 4 MiB, but one has 3 at most; write one obj"):
+        read_table(file(row * 2 + row[:-3] + row, "a.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("a.csv", "{0},{0}\n1,2\n", None),
+        ("a.json", '[{{"{0}\\ud800": 1}}]', None),
+        ("a.jsonl", '{{"{0}": 1}}', ["a", "b"]),
+        ("a.csv", "{0},b\n1,2\n", ["a"]),
+    ],
+)
+def test_a_name_of_any_length_makes_a_short_sentence(file, name, text, columns):
+    with pytest.raises(BitfmError) as caught:
+        read_table(file(text.format("x" * 10_000), name), columns=columns)
+    assert "xxx..." in str(caught.value)
+    assert len(str(caught.value)) < 500
 
 
 def test_pairs_of_surrogates_are_characters(file):

@@ -129,4 +129,14 @@ def not_parquet(path: Path | str, error: BaseException) -> DataFileError:
 
 def first_line(error: BaseException) -> str:
     """Return the first line of what another library says, to quote within a sentence."""
-    return str(error).split("\n", 1)[0].rstrip(".:")
+    return cut(str(error).split("\n", 1)[0].rstrip(".:"))
+
+
+def quoted(value: object) -> str:
+    """Return a value as Python writes it, cut, as a text may be of any length."""
+    return cut(repr(value[:100] if isinstance(value, str) else value), 80)
+
+
+def cut(text: str, most: int = 200) -> str:
+    """Return the beginning of a text that is longer than a sentence can quote."""
+    return text if len(text) <= most else text[: most - 3] + "..."

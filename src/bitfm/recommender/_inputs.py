@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.files import quoted
 from bitfm.data.interactions import Interactions
 from bitfm.data.tables import as_frame, ids_of, need_columns
 from bitfm.errors import MissingColumnError, UnknownIdError
@@ -92,8 +93,8 @@ def item_index(state: State, item: Any) -> int:
     """Return an item's index, or refuse one that is not known."""
     index = int(state.items.indices_of([item])[0])
     if index < 0:
-        some = ", ".join(map(repr, state.items.ids_of(np.arange(min(3, len(state.items)))).to_list()))
-        raise UnknownIdError(f"item {item!r} is not known; add it with add_items, or ask for one of {some}, ….")
+        some = ", ".join(map(quoted, state.items.ids_of(np.arange(min(3, len(state.items)))).to_list()))
+        raise UnknownIdError(f"item {quoted(item)} is not known; add it with add_items, or ask for one of {some}, ….")
     return index
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bitfm.data import FittedColumn, Ignored, Kind, infer_kind, kind_of
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.files import quoted
 from bitfm.data.parsing import as_text
 from bitfm.data.tables import as_frame, need_columns
 from bitfm.data.vocabulary import Vocabulary
@@ -96,6 +97,6 @@ def _need_readable(what: str, kind: Kind, values: pl.Series) -> None:
     there = values.drop_nulls()
     if len(there) and not kind.readable(there):
         raise ValueInTableError(
-            f"{what}, column {values.name!r}: declared a {kind.called}, but none of its {len(there):,} values can be "
-            f"read as one, such as {there[0]!r}; declare another kind, or convert them."
+            f"{what}, column {quoted(values.name)}: declared a {kind.called}, but none of its {len(there):,} values "
+            f"can be read as one, such as {quoted(there[0])}; declare another kind, or convert them."
         )

@@ -20,7 +20,7 @@ _SAMPLE_BYTES = 1 << 16
 _SAMPLE_LINES = 100
 _CONTROLS = [bytes([code]) for code in range(31, 0, -1) if code not in b"\t\n\r"]  # which texts hardly ever hold
 _CELL_BYTES = 16 << 20
-_ROW_BYTES = 256 << 20
+ROW_BYTES = 256 << 20
 
 
 class Dialect(NamedTuple):
@@ -97,8 +97,8 @@ class Layout:
         for row in np.flatnonzero(sizes > _CELL_BYTES):
             begin, end = self._begins[row], self._ends[row]
             within = self._marks[slice(*np.searchsorted(self._marks, (begin, end)))]
-            if sizes[row] > _ROW_BYTES:
-                return [(begin, f"a row of {sizes[row] >> 20:,} MiB, but one has {_ROW_BYTES >> 20} at most")]
+            if sizes[row] > ROW_BYTES:
+                return [(begin, f"a row of {sizes[row] >> 20:,} MiB, but one has {ROW_BYTES >> 20} at most")]
             longest = np.diff(np.concatenate(([begin - 1], within, [end]))).max() - 1
             if longest > _CELL_BYTES:
                 return [(begin, f"a cell of {longest >> 20:,} MiB, but one has {_CELL_BYTES >> 20} at most")]

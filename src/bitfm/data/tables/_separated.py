@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from bitfm.data.files import as_utf8, first_line
+from bitfm.data.files import as_utf8, cut, first_line, quoted
 from bitfm.data.parsing import parse_number, plain_numbers
 from bitfm.data.tables._dialect import MISSING, Layout, dialects, guess_separator, is_number
 from bitfm.errors import DataFileError
@@ -26,8 +26,7 @@ def read_separated(name: str, content: bytes, columns: Sequence[str] | None, sep
     layout, frame = _cells(name, content, separator, skipped)
     first = frame.row(0)
     if columns is not None and len(columns) != len(first):
-        line = content.split(b"\n", 1)[0].decode().rstrip("\r")
-        line = line if len(line) <= 100 else line[:97] + "..."
+        line = cut(content.split(b"\n", 1)[0].decode().rstrip("\r"), 100)
         raise DataFileError(
             f"{name} has {len(first)} columns, but {len(columns)} names were given; its first line is {line!r}"
         )
@@ -98,7 +97,7 @@ def _names(name: str, cells: Sequence[str | None]) -> list[str]:
     seen: set[str] = set()
     for cell in names:
         if cell in seen:
-            what = f"the first line has {cell!r} twice; if it is not a line of column names, give names"
+            what = f"the first line has {quoted(cell)} twice; if it is not a line of column names, give names"
             raise DataFileError(f"{name}: {what}")
         seen.add(cell)
     return names

@@ -7,12 +7,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from reprlib import repr as short  # a text may be of any length
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from bitfm.data.files import quoted
 from bitfm.data.parsing import as_text
 from bitfm.errors import TableError, ValueInTableError
 
@@ -78,14 +78,15 @@ def _from_columns(what: str, columns: Mapping[Any, Any]) -> pl.DataFrame:
     made = []
     for name, values in columns.items():
         if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
-            given = type(values).__name__
-            raise TypeError(f"{what}, column {str(name)!r} is of type {given}; expected a list or an array of values")
+            given = f"{what}, column {quoted(str(name))} is of type {type(values).__name__}"
+            raise TypeError(f"{given}; expected a list or an array of values")
         made.append(_made(what, _series_of, str(name), values))
     _check_names(what, [series.name for series in made])
     for series in made:
         if len(series) != len(made[0]):
             raise TableError(
-                f"{what} has {len(made[0])} values in column {made[0].name!r} but {len(series)} in {series.name!r}; "
+                f"{what} has {len(made[0])} values in column {quoted(made[0].name)} but {len(series)} in "
+                f"{quoted(series.name)}; "
                 "expected as many in every column"
             )
     return pl.DataFrame(made)
@@ -96,8 +97,8 @@ def _made(what: str, make: Callable[[str, Any], pl.Series], name: str, values: A
     try:
         return make(name, values)
     except UnicodeEncodeError as error:
-        told = f"{what}, column {name!r}: {short(error.object)} has half of a surrogate pair, which is no character"
-        raise ValueInTableError(f"{told}; decode it in the encoding it was written in") from None
+        told = f"{what}, column {quoted(name)}: {quoted(error.object)} has half of a surrogate pair"
+        raise ValueInTableError(f"{told}, which is no character; decode it in the encoding it was written in") from None
 
 
 def _series_of(name: str, values: Any) -> pl.Series:
@@ -132,7 +133,7 @@ def _without_nan(series: pl.Series) -> pl.Series:
 def _check_names(what: str, names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise TableError(f"{what} has two columns called {twice!r}; rename or drop one of them")
+        raise TableError(f"{what} has two columns called {quoted(twice)}; rename or drop one of them")
 
 
 def _from_arrow(what: str, given: Any) -> pl.DataFrame:

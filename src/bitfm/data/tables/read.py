@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from bitfm.data.files import STANDARD_INPUT, as_utf8, is_parquet, not_parquet, read_content
+from bitfm.data.files import STANDARD_INPUT, as_utf8, cut, is_parquet, not_parquet, read_content
 from bitfm.data.libfm import read_libfm
+from bitfm.data.tables._dialect import ROW_BYTES
 from bitfm.data.tables._separated import read_separated
 from bitfm.data.tables.frames import from_rows
 from bitfm.errors import DataFileError, EmptyTableError
@@ -26,7 +27,8 @@ from bitfm.validation import check_path, is_text
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _JSON = (".json", ".jsonl", ".ndjson")
 _HALF = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..\\u[dD])[c-fC-F])")  # of a character
-_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*){101}")
+_MOST_NESTED = 100
+_UNSTRUCTURED = bytes(set(range(256)) - set(b'"[]{}'))
 
 
 def read_table(
@@ -104,11 +106,9 @@ def _read_json(name: str, content: bytes) -> pl.DataFrame:
     """Read one object per line, or a list of objects; what one of them lacks is missing there."""
     content = as_utf8(name, content)
     try:
-        if _DEEP.search(content):
-            raise RecursionError  # before Polars takes a minute over it
         return _json_list(name, content) if content.lstrip().startswith(b"[") else _json_lines(name, content)
     except RecursionError:
-        what = "values within more than 100 others in JSON"
+        what = f"values within more than {_MOST_NESTED} others in JSON"
         raise DataFileError(f"{name} holds {what}; expected columns of texts, numbers or lists") from None
 
 
@@ -118,12 +118,25 @@ def _json_list(name: str, content: bytes) -> pl.DataFrame:
 
 
 def _json_lines(name: str, content: bytes) -> pl.DataFrame:
-    if not _HALF.search(content):  # Polars reads zero bytes there
+    _need_short_lines(name, content)
+    if not _HALF.search(content) and not _is_deep(content):  # Polars reads zero bytes there
         with contextlib.suppress(*_POLARS_ERRORS):  # types differ, or the error needs its line
             return pl.read_ndjson(content, infer_schema_length=None)
     lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
     rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
     return _from_json(name, rows)
+
+
+def _need_short_lines(name: str, content: bytes) -> None:
+    """Refuse a row that nobody would write: Polars takes up to 65 times its size in memory."""
+    if len(content) <= ROW_BYTES:
+        return
+    ends = np.append(np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n")), len(content))
+    sizes = np.diff(ends, prepend=-1) - 1
+    longest = int(sizes.argmax())
+    if sizes[longest] > ROW_BYTES:
+        what = f"a row of {sizes[longest] >> 20:,} MiB, but one has {ROW_BYTES >> 20} at most"
+        raise DataFileError(f"{name}, line {longest + 1}: {what}; write one object per line")
 
 
 def _from_json(name: str, rows: dict[str, Any]) -> pl.DataFrame:
@@ -134,7 +147,21 @@ def _from_json(name: str, rows: dict[str, Any]) -> pl.DataFrame:
     return from_rows(name, list(rows.values()))
 
 
+def _is_deep(text: bytes) -> bool:
+    """Return whether JSON nests values deeper than anybody would: Polars takes all memory or minutes over some 900."""
+    if text.count(b"[") + text.count(b"{") <= _MOST_NESTED:
+        return False
+    structure = text.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _UNSTRUCTURED)
+    codes = np.frombuffer(structure, np.uint8)
+    quoted = np.cumsum(codes == ord('"'), dtype=np.uint8) % 2 == 1
+    steps = np.where((codes == ord("[")) | (codes == ord("{")), np.int8(1), np.int8(-1))
+    steps[quoted | (codes == ord('"'))] = 0
+    return bool(np.cumsum(steps, dtype=np.int32).max(initial=0) > _MOST_NESTED)
+
+
 def _json(what: str, text: bytes, advice: str) -> Any:
+    if _is_deep(text):
+        raise RecursionError
     try:
         return json.loads(text, parse_float=_finite, parse_int=_finite_integer)
     except OverflowError as error:
@@ -160,7 +187,7 @@ def _renamed(name: str, frame: pl.DataFrame, columns: Sequence[str] | None) -> p
         return frame
     if len(columns) != frame.width:
         raise DataFileError(
-            f"{name} has {frame.width} columns ({', '.join(frame.columns)}), but {len(columns)} names were given; "
+            f"{name} has {frame.width} columns ({cut(', '.join(frame.columns))}), but {len(columns)} names were given; "
             "give a name for each, or none"
         )
     return frame.rename(dict(zip(frame.columns, columns, strict=True)))

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from bitfm.data.files import quoted
 from bitfm.data.parsing import as_text, parse_numbers, parse_times
 from bitfm.errors import DuplicateRowsError, EmptyTableError, MissingColumnError, MixedIdsError, ValueInTableError
 
@@ -27,7 +28,7 @@ def need_columns(what: str, frame: pl.DataFrame, names: Iterable[str], hint: str
     """Raise an error that lists the columns there are, and says what to do, if one is missing."""
     for name in names:
         if name not in frame.columns:
-            message = f"{what} has no column {name!r}; {_suggestion(name, frame.columns)}"
+            message = f"{what} has no column {quoted(name)}; {_suggestion(name, frame.columns)}"
             raise MissingColumnError(f"{message}; {hint}" if hint else message)
 
 
@@ -44,7 +45,7 @@ def need_distinct(what: str, ids: pl.Series) -> None:
     second = (~ids.is_first_distinct()).arg_true()[0]
     first = ids.eq_missing(pl.Series([ids[second]], dtype=ids.dtype)).arg_true()[0]
     raise DuplicateRowsError(
-        f"{what} has {ids[second]!r} in row {first + 1} and again in row {second + 1}; keep one row for each id"
+        f"{what} has {quoted(ids[second])} in row {first + 1} and again in row {second + 1}; keep one row for each id"
     )
 
 
@@ -84,8 +85,9 @@ def _need_one_type(what: str, values: pl.Series) -> None:
         first_row, first = present[0]
         if type(value) is not type(first):
             raise MixedIdsError(
-                f"{what}, column {values.name!r} holds ids of several types: {first!r} ({type(first).__name__}) in row "
-                f"{first_row}, {value!r} ({type(value).__name__}) in row {row}; make all of them strings or all numbers"
+                f"{what}, column {quoted(values.name)} holds ids of several types: {quoted(first)} "
+                f"({type(first).__name__}) in row {first_row}, {quoted(value)} "
+                f"({type(value).__name__}) in row {row}; make all of them strings or all numbers"
             )
 
 
@@ -100,8 +102,8 @@ def _refuse(what: str, values: pl.Series, wrong: pl.Series, thing: str, expected
     elif isinstance(value, str) and not value.strip():
         found = "is empty"
     else:
-        found = "is " + (text if len(text := repr(value)) <= 60 else text[:57] + "...")
-    where = f"{what}, column {values.name!r}, row {place + 1}"
+        found = f"is {quoted(value)}"
+    where = f"{what}, column {quoted(values.name)}, row {place + 1}"
     raise ValueInTableError(f"{where}: the {thing} {found}; expected {expected}")
 
 
@@ -110,10 +112,10 @@ def _suggestion(name: str, columns: list[str]) -> str:
         return "there are no columns at all"
     plain = {_plain(column): column for column in reversed(columns)}
     near = difflib.get_close_matches(_plain(name), list(plain), n=1)
-    listed = ", ".join(map(repr, columns[:_MANY]))
+    listed = ", ".join(map(quoted, columns[:_MANY]))
     listed += f" and {len(columns) - _MANY} more" if len(columns) > _MANY else ""
     if near:
-        return f"did you mean {plain[near[0]]!r}? There are {listed}"
+        return f"did you mean {quoted(plain[near[0]])}? There are {listed}"
     no_header = all(column[:1].isdigit() for column in columns)
     hint = ", which look like values: has the file no header? Name its columns with columns= (--columns)"
     return f"there are {listed}{hint if no_header else ''}"
