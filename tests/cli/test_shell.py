@@ -39,6 +39,36 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, options):
     assert run_into_closed_pipe("doctor", *options, cwd=tmp_path) == (0, "")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is full")
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["with a buffer", "without"])
+def test_a_full_disk_below_standard_output_is_one_line_and_an_exit_code(tmp_path, unbuffered):
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        for command, code in ((["--version"], 14), (["inspect", "no.bitfm"], 3)):
+            streams = {"stdout": full, "stderr": subprocess.PIPE} if code == 14 else {"stderr": full}
+            done = subprocess.run([*COMMAND, *command], **streams, text=True, env=environment, timeout=60, check=False)
+            assert done.returncode == code  # also if there is no place for the sentence
+            assert done.stderr in (None, "bitfm: [Errno 28] No space left on device\n")
+
+
+def test_what_does_not_fit_is_not_lost_without_a_word(tmp_path):
+    """Without a buffer, Python writes a part of a text, does not see that it was a part, and goes on."""
+    resource = pytest.importorskip("resource")
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with open(tmp_path / "printed", "w") as printed:
+        done = subprocess.run(
+            [*COMMAND, "fit", "--help"],
+            stdout=printed,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)),
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (14, "bitfm: [Errno 27] File too large\n")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes, to know when the command waits")
 def test_control_c_exits_with_130(tmp_path):
     """The command waits for a file of defaults that never comes; so it is there to be interrupted."""

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from bitfm import plotting
+from bitfm.atomic import atomic_write
 from bitfm.cli.screen import fit_progress, line, note, show
 from bitfm.data import Block
 from bitfm.datasets import Bookshop, make_bookshop
@@ -89,7 +90,8 @@ class Shop(NamedTuple):
         readers = self.readers.with_columns(pl.col("favourite_genres").list.join("|"))
         tables = {"ratings": self.ratings, "readers": readers, "books": self.books}
         for name, frame in tables.items():
-            frame.write_csv(folder / f"{name}.csv")
+            with atomic_write(folder / f"{name}.csv") as file:
+                file.write(frame.write_csv().encode())
         return [folder / f"{name}.csv" for name in tables]
 
     def fit(self, seed: int) -> Recommender:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -33,7 +35,7 @@ class _Commands(Commands):
             sys.stdout.flush()  # here, and not when nobody can catch what it raises
             return result
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is left in buffers
+            _drop_unwritten(sys.stdout, 1)
             raise typer.Exit(0) from None
         except KeyboardInterrupt:
             error("interrupted")
@@ -68,6 +70,7 @@ def _options(
 
 def run() -> None:
     """Run the command line; an expected error is one line on standard error and an exit code of its own."""
+    _buffer_output()
     try:
         app()
         return
@@ -81,5 +84,27 @@ def run() -> None:
     except MemoryError as problem:
         found = f" ({problem})" if str(problem) else ""
         code, message = EXIT_CODES["out-of-memory"], f"out of memory{found}; give smaller tables, or more memory"
-    error(message)  # only here: the exception is gone, and with it what the command held in memory
+    with contextlib.suppress(OSError):
+        error(message)  # only here: the exception is gone, and with it what the command held in memory
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        _drop_unwritten(stream, descriptor)
     sys.exit(code)
+
+
+def _buffer_output() -> None:
+    """Give standard output a buffer under ``python -u``, where Python loses what does not fit on a full disk, silently.
+
+    An unbuffered stream does not look at how much of a text was written. Lines are still written at once.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper) and isinstance(raw := sys.stdout.buffer, io.FileIO):
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout.detach()
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
+
+
+def _drop_unwritten(stream: Any, descriptor: int) -> None:
+    """Forget what cannot be written, or Python tries again at its end and exits with a code of its own."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
