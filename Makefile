@@ -7,6 +7,7 @@ NATIVE := pyproject.toml CMakeLists.txt $(shell find src/core -name '*.cpp' -o -
 CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 
 SECONDS := 300
+ATTACK  :=
 
 .PHONY: demo test fuzz test-research test-data lint format bench paper docs asan coverage aarch64 clean
 
@@ -33,8 +34,8 @@ demo: $(VENV)/.extra-plots  ## generate a bookshop, compare the models, recommen
 test: $(VENV)/.extra-test  ## the tests of bitfm
 	$(BIN)/python -m pytest --durations=10
 
-fuzz: $(VENV)/.extra-test  ## damage model files at random and use them, for SECONDS; prints what came of them
-	PYTHONPATH=tests $(BIN)/python tests/attacks/fuzz.py $(SECONDS)
+fuzz: $(VENV)/.extra-test  ## every attack, or ATTACK alone, for SECONDS; prints what came of them
+	PYTHONPATH=tests $(BIN)/python tests/attacks/fuzz.py $(SECONDS) $(ATTACK)
 
 test-research: $(VENV)/.research-test  ## the tests of bitfm-research
 	$(BIN)/python -m pytest research

@@ -1,92 +1,115 @@
-"""Damage files at random for some seconds and print what came of it: ``python tests/attacks/fuzz.py 300``.
+"""Attack bitfm for some seconds and print what came of it: ``python tests/attacks/fuzz.py 300 [ATTACK ...]``.
 
-Mutants are made and used in a child process, so that a crash or a hang is found and counted as well. A mutant that is
-handled wrongly is printed with its number, which makes it again: ``python tests/attacks/fuzz.py --only NUMBER``.
+The time is shared out among the attacks. Each is a module with a function ``trial(number, folder)`` that returns what
+is done and a function that does it and says what came of it; whatever that raises is wrong. Trials run in a child
+process, so that a crash or a hang is found and counted as well. A trial that went wrong is printed with its number,
+which makes it again: ``python tests/attacks/fuzz.py --only ATTACK NUMBER``.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import os
 import subprocess
 import sys
 import time
 import traceback
-import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
-from attacks.mutators import mutant
-from attacks.subjects import subjects
+from attacks import guided
+from attacks.tables import BY_POLARS, SECONDS_PER_TABLE, is_by_polars
 
-SECONDS_PER_MUTANT = 30
+ATTACKS = ("files", "tables", "guided", "kills", "disk", "interrupts", "sizes")
+_SECONDS_PER_TRIAL = {"tables": SECONDS_PER_TABLE, "sizes": 300}
+_BAD = ("WRONG", "CRASHED")
 
 
-def run(first: int, count: int, seconds: float, folder: str, *, loud: bool = False) -> None:
-    """Try mutants and print a line each: number, subject, mutator, outcome."""
-    warnings.simplefilter("ignore")  # numbers of a damaged file may overflow
-    os.fsync = lambda _: None
-    path, files, end = Path(folder) / "mutant.bitfm", subjects(), time.monotonic() + seconds
-    for number in range(first, first + count):
-        subject = files[number % len(files)]
-        name, raw = mutant(subject.file, number)
-        print(number, subject.name, name, sep="\t", end="\t", flush=True)
-        faulthandler.dump_traceback_later(SECONDS_PER_MUTANT, exit=True)
+def run(attack: str, first: int, seconds: float, folder: Path, *, only: bool = False) -> None:
+    """Try one number after the other and print a line each: number, what was done, what came of it."""
+    module, end = importlib.import_module(f"attacks.{attack}"), time.monotonic() + seconds
+    for number in range(first, getattr(module, "TRIALS", sys.maxsize)):
+        print(number, end="\t", flush=True)
+        what, attempt = module.trial(number, folder)
+        print(what, end="\t", flush=True)
+        faulthandler.dump_traceback_later(_SECONDS_PER_TRIAL.get(attack, 30), exit=True)
         try:
-            outcome = subject.survives(raw, path)
+            outcome = attempt()
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
-            outcome = (
-                f"WRONG: {type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {str(error)[:200]!r}"
-            )
-            if loud:
+            where = f"{Path(place.filename).name}:{place.lineno}"
+            outcome = f"WRONG: {type(error).__name__} at {where}: {str(error)[:200]!r}"
+            if only:
                 traceback.print_exc()
         faulthandler.cancel_dump_traceback_later()
         print(outcome, flush=True)
-        if time.monotonic() > end:
+        if only or time.monotonic() > end:
             break
 
 
-def main(seconds: float) -> int:
-    """Run until the time is up; return how many mutants were handled wrongly."""
-    counts: Counter[str] = Counter()
-    by_mutator: Counter[tuple[str, str]] = Counter()
-    number, start = int(os.environ.get("FUZZ_FIRST", time.time())) * 1000, time.monotonic()
-    print(f"from mutant {number} on, for {seconds:g} s", flush=True)
-    while (left := seconds - (time.monotonic() - start)) > 0:
-        with TemporaryDirectory() as folder:
-            command = [sys.executable, __file__, "--run", str(number), str(left), folder]
-            child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def outcomes(attack: str, first: int, seconds: float) -> Iterator[tuple[str, str]]:
+    """Yield what was done and what came of it, from children that are started until the time is up."""
+    number, end = first, time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        with TemporaryDirectory(prefix="bitfm-fuzz-") as folder, TemporaryFile("w+") as said:
+            command = [sys.executable, __file__, "--run", attack, str(number), str(left), folder]
+            child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
             last: list[str] = []
             for line in child.stdout or ():
                 last = line.rstrip("\n").split("\t")
-                if len(last) == 4:
+                if len(last) == 3:
                     number = int(last[0]) + 1
-                    outcome = last[3].partition(":")[0]
-                    counts[outcome] += 1
-                    by_mutator[last[2], outcome] += 1
-                    if outcome == "WRONG":
-                        print(*last, flush=True)
-            if child.wait() and not last:
-                return 1
-            if child.returncode:
-                counts["CRASHED"] += 1
-                print("CRASHED", child.returncode, *last, flush=True)
-                number = int(last[0]) + 1
-    outcomes = sorted(counts)
-    print(f"{'mutator':24}", *(f"{outcome:>14}" for outcome in outcomes))
-    for name in sorted({name for name, _ in by_mutator}):
-        print(f"{name:24}", *(f"{by_mutator[name, outcome]:14,}" for outcome in outcomes))
-    print(f"{f'{sum(counts.values()):,} in all':24}", *(f"{counts[outcome]:14,}" for outcome in outcomes))
-    return counts["WRONG"] + counts["CRASHED"]
+                    if last[2].startswith("WRONG"):
+                        print(attack, *last, flush=True)
+                    yield last[1], last[2].partition(":")[0]
+            child.wait()
+            said.seek(0)
+            if not child.returncode:
+                print(said.read() if attack == "sizes" else "", end="", flush=True)
+                return
+            lines = said.readlines()
+            if not last:
+                raise SystemExit("".join(lines[-12:]))  # before the first trial: nothing to go on from
+            number, outcome = int(last[0]) + 1, BY_POLARS if is_by_polars(lines) else "CRASHED"
+            if outcome == "CRASHED":
+                print(f"CRASHED {child.returncode}: {attack}", *last, "".join(lines[-12:]), flush=True)
+            yield last[1] if len(last) > 1 else "?", outcome
+
+
+def report(attack: str, seconds: float) -> int:
+    """Attack, print the counts, and return how many trials went wrong."""
+    if attack == "guided":
+        return guided.report(seconds)
+    finite = hasattr(importlib.import_module(f"attacks.{attack}"), "TRIALS")
+    first = 0 if finite else int(os.environ.get("FUZZ_FIRST", time.time())) * 1000
+    print(f"{attack}: from trial {first} on, for {seconds:.0f} s", flush=True)
+    counts = Counter(outcomes(attack, first, seconds))
+    kinds, ends = sorted({what for what, _ in counts}), sorted({outcome for _, outcome in counts})
+    wide = [max(14, len(outcome)) for outcome in ends]
+    print(f"{attack:28}", *(f"{outcome:>{width}}" for outcome, width in zip(ends, wide, strict=True)))
+    for what in kinds:
+        print(f"{what:28}", *(f"{counts[what, outcome]:{width},}" for outcome, width in zip(ends, wide, strict=True)))
+    sums = [sum(counts[what, outcome] for what in kinds) for outcome in ends]
+    print(f"{f'{counts.total():,} in all':28}", *(f"{n:{width},}" for n, width in zip(sums, wide, strict=True)), "\n")
+    return sum(count for (_, outcome), count in counts.items() if outcome in _BAD)
+
+
+def main(seconds: float, attacks: list[str]) -> int:
+    """Share the time out among attacks; return how many trials went wrong."""
+    unknown = set(attacks) - set(ATTACKS)
+    if unknown:
+        sys.exit(f"there is no attack {unknown.pop()!r}; the attacks are {', '.join(ATTACKS)}")
+    return sum(report(attack, seconds / len(attacks)) for attack in attacks)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--run":
-        run(int(sys.argv[2]), sys.maxsize // 2, float(sys.argv[3]), sys.argv[4])
+        run(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), Path(sys.argv[5]))
     elif sys.argv[1] == "--only":
-        with TemporaryDirectory() as folder:
-            run(int(sys.argv[2]), 1, 60, folder, loud=True)
+        with TemporaryDirectory() as made:
+            run(sys.argv[2], int(sys.argv[3]), 60, Path(made), only=True)
     else:
-        sys.exit(main(float(sys.argv[1])) > 0)
+        sys.exit(main(float(sys.argv[1]), sys.argv[2:] or list(ATTACKS)) > 0)

@@ -86,7 +86,8 @@ def spoil(values: Any, rng: np.random.Generator) -> None:
     elif how == 2:
         parent[key] = copy.deepcopy(parent[pick(rng, list(parent) if isinstance(parent, dict) else range(len(parent)))])
     elif how == 3 and isinstance(parent[key], int | float):
-        parent[key] = parent[key] + pick(rng, [-1, 1, 0.5])
+        step = pick(rng, [-1, 1, 0.5])
+        parent[key] += step if abs(parent[key]) < 1e300 else 1  # 0.5 more than 10**400 is no float
     else:
         parent[key] = copy.deepcopy(pick(rng, ODD))
 

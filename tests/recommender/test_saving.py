@@ -6,12 +6,10 @@ import copy
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -217,62 +215,6 @@ def test_a_full_disk_leaves_the_old_file(rec, shop, path):
     assert child.communicate()[0].strip() == f"{errno.EFBIG} {path}"
     assert os.listdir(path.parent) == [path.name]
     assert path.read_bytes() == before
-
-
-def test_a_process_killed_while_saving_leaves_a_whole_file(rec, shop, path):
-    """The child saves one of two states again and again; whenever it dies, the file is one of them."""
-    rec.save(path)
-    old = path.read_bytes()
-    rec.add_users({"reader": ["late"], "age_group": ["35-49"]}).save(path)
-    whole = {old, path.read_bytes()}
-    rng = np.random.default_rng(0)
-    child = run_python(
-        """
-        import os, sys
-        import bitfm
-
-        a = bitfm.load(sys.argv[1])
-        b = bitfm.load(sys.argv[2])
-        print("ready", flush=True)
-        while True:
-            pid = os.fork()
-            if not pid:
-                while True:
-                    a.save(sys.argv[1])
-                    b.save(sys.argv[1])
-            print(pid, flush=True)
-            os.waitpid(pid, 0)
-        """,
-        path,
-        _copy(path, old),
-    )
-    try:
-        assert child.stdout.readline() == "ready\n"
-        for _ in range(12):
-            victim = int(child.stdout.readline())
-            time.sleep(rng.uniform(0.01, 0.1))
-            os.kill(victim, signal.SIGKILL)
-            while _alive(victim):
-                time.sleep(0.001)
-            assert path.read_bytes() in whole
-            assert bitfm.load(path).n_items == 150
-    finally:
-        child.kill()
-        child.wait()
-
-
-def _copy(path, raw):
-    other = path.with_name("old.bitfm")
-    other.write_bytes(raw)
-    return other
-
-
-def _alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_save_during_changes_is_of_one_state(rec, path):
