@@ -11,8 +11,10 @@ from itertools import repeat
 from pathlib import Path
 
 _WIDE, _MEGA = 10**6, 10**6
+_ROW = "123,some text,4.5\n"
 _READ = """
-import sys
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (12 << 30,) * 2)  # the other processes of this computer go on
 from bitfm.data import read_table
 from bitfm.errors import BitfmError
 said = ""
@@ -23,28 +25,37 @@ except BitfmError as error:
 print(said or f"read {frame.height:,} rows of {frame.width:,} columns")
 """
 _FIT = """
-import sys
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (12 << 30,) * 2)
 from bitfm import Recommender
+from bitfm.errors import BitfmError
 size, place = int(sys.argv[2]), sys.argv[1]
 long = "x" * size
 users, items = [n % 7 for n in range(70)], [f"i{n % 10}" for n in range(70)]
 items = [long if one == "i0" and place == "id" else one for one in items]
 ratings = {"u": users, "i": items, "rating": [1, 2, 3, 4, 5] * 14}
-column = {"i": sorted(set(ratings["i"])), "c": [long if place == "category" else "a", "b"] * 5}
-rec = Recommender(bits=8, n_jobs=1).fit(ratings, items=column, user="u", item="i")
-assert rec.recommend(1, n=20, seen=True).height == 10
-rec.save("model.bitfm")
-print("fitted, and saved as", len(open("model.bitfm", "rb").read()) // 10**6, "MB")
+column = {"i": sorted(set(ratings["i"])), "c": ["a", "b"] * 5}
+column["c"][0] = long if place == "category" else "a"
+said = ""
+try:
+    rec = Recommender(bits=8, n_jobs=1).fit(ratings, items=column, user="u", item="i")
+    assert rec.recommend(1, n=20, seen=True).height == 10
+except BitfmError as error:
+    said = str(error)
+print(said or "fitted")
 """
 
 
-def _csv(*parts: str) -> Iterator[str]:
-    yield "a,b,c\n"
-    yield from parts
+def _of(*parts: str | Iterator[str]) -> Iterator[str]:
+    for part in parts:
+        yield from [part] if isinstance(part, str) else part
 
 
-def _rows(size: int) -> str:
-    return "123,some text,4.5\n" * (size // 18)
+def _many(text: str, megabytes: float) -> Iterator[str]:
+    """Yield a text again and again, some of it at a time: a child begins with the peak memory of this process."""
+    size = int(megabytes * _MEGA)
+    some = text * (min(size, _MEGA) // len(text))
+    return repeat(some, size // len(some))
 
 
 def _wide(columns: int) -> Iterator[str]:
@@ -60,17 +71,17 @@ def _wide_json(columns: int) -> Iterator[str]:
 TABLES: dict[str, tuple[str, Callable[[float], Iterator[str]]]] = {
     "1,000,000 columns, CSV": ("t.csv", lambda scale: _wide(int(_WIDE * scale))),
     "1,000,000 columns, JSON": ("t.jsonl", lambda scale: _wide_json(int(_WIDE * scale))),
-    "a cell of 50 MB, CSV": ("t.csv", lambda scale: _csv("1,", "x" * int(50 * _MEGA * scale), ",2\n")),
-    "a cell of 50 MB, JSON": ("t.jsonl", lambda scale: iter(('{"a":"', "x" * int(50 * _MEGA * scale), '"}\n'))),
-    "a cell of 1 GB, CSV": ("t.csv", lambda scale: _csv("1,", "x" * int(1000 * _MEGA * scale), ",2\n")),
-    "a cell of 1 GB, JSON": ("t.jsonl", lambda scale: iter(('{"a":"', "x" * int(1000 * _MEGA * scale), '"}\n'))),
-    "a quote without a second": ("t.csv", lambda scale: _csv('1,"never closed,3\n', _rows(int(100 * _MEGA * scale)))),
-    "quoted cell without an end": ("t.csv", lambda scale: _csv('1,"a, b",3\n1,"c, ', _rows(int(100 * _MEGA * scale)))),
-    "100 MB of quotes": ("t.csv", lambda scale: _csv('"' * int(100 * _MEGA * scale))),
-    "a line of 300 MB, CSV": ("t.csv", lambda scale: _csv("1,2" * int(100 * _MEGA * scale), "\n1,2,3\n")),
-    "a line of 300 MB, words": ("t.csv", lambda scale: iter(("word " * int(60 * _MEGA * scale),))),
-    "a line of 300 MB, JSON": ("t.jsonl", lambda scale: iter(('{"a":[', "1," * int(150 * _MEGA * scale), "1]}\n"))),
-    "1 GB of zeros": ("t.csv", lambda scale: repeat("\0" * _MEGA, int(1000 * scale))),
+    "a cell of 50 MB, CSV": ("t.csv", lambda scale: _of("a,b\n1,", _many("x", 50 * scale), "\n")),
+    "a cell of 50 MB, JSON": ("t.jsonl", lambda scale: _of('{"a":"', _many("x", 50 * scale), '"}\n')),
+    "a cell of 1 GB, CSV": ("t.csv", lambda scale: _of("a,b\n1,", _many("x", 1000 * scale), "\n")),
+    "a cell of 1 GB, JSON": ("t.jsonl", lambda scale: _of('{"a":"', _many("x", 1000 * scale), '"}\n')),
+    "a quote without a second": ("t.csv", lambda scale: _of('a,b,c\n1,"x,3\n', _many(_ROW, 100 * scale))),
+    "quoted cell without an end": ("t.csv", lambda scale: _of('a,b,c\n1,"a, b",3\n1,"c, ', _many(_ROW, 100 * scale))),
+    "100 MB of quotes": ("t.csv", lambda scale: _of("a,b\n", _many('"', 100 * scale))),
+    "a line of 300 MB, CSV": ("t.csv", lambda scale: _of("a,b\n", _many("1,2", 300 * scale), "\n1,2\n")),
+    "a line of 300 MB, words": ("t.csv", lambda scale: _many("word ", 300 * scale)),
+    "a line of 300 MB, JSON": ("t.jsonl", lambda scale: _of('{"a":[', _many("1,", 300 * scale), "1]}\n")),
+    "1 GB of zeros": ("t.csv", lambda scale: _many("\0", 1000 * scale)),
 }
 FITS = {"a category of 1 GB": "category", "an id of 1 GB": "id"}
 NAMES = (*TABLES, *FITS)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bitfm.data.tables import FrameKind, as_frame, in_kind, times_of
+from bitfm.data.tables import FrameKind, as_frame, frames, in_kind, times_of
 from bitfm.errors import TableError
 
 TABLE = {"user": ["ann", "bob", None], "age": [25, None, 31], "score": [0.5, None, 2.0], "new": [True, False, True]}
@@ -199,6 +199,16 @@ def test_two_columns_of_one_name_are_refused():
 def test_columns_of_different_lengths_are_refused():
     with pytest.raises(TableError, match="2 values in column 'a' but 1 in 'b'"):
         as_frame("items", {"a": [1, 2], "b": [3]})
+
+
+@pytest.mark.parametrize(("value", "place"), [("x" * 30_000, ", row 2"), (["y", "x" * 30_000], "")])
+def test_a_text_that_is_no_category_is_refused(monkeypatch, value, place):
+    table = {"a": [1, 2], "b": ["y", value] if place else [[], value]}
+    assert as_frame("items", table)[0].height == 2
+    monkeypatch.setattr(frames, "CELL_BYTES", 20_000)
+    with pytest.raises(TableError, match=rf"items, column 'b'{place}: a text of 0 MiB, but one has 0 at most;"):
+        as_frame("items", table)
+    assert as_frame("items", {"a": range(10_000), "b": ["y"] * 10_000})[0].height == 10_000
 
 
 def test_objects_of_several_types_are_kept():

@@ -168,7 +168,7 @@ def test_rows_that_polars_does_not_find_are_missed(monkeypatch):
 
 
 def test_cells_and_rows_have_a_limit(monkeypatch):
-    monkeypatch.setattr(_dialect, "_CELL_BYTES", 3 << 20)
+    monkeypatch.setattr(_dialect, "CELL_BYTES", 3 << 20)
     monkeypatch.setattr(_dialect, "ROW_BYTES", 6 << 20)
     cell = b"x" * (3 << 20)
     assert len(read(b"a,b\n" + cell + b",1\n" + cell + b",2\n")) == 2

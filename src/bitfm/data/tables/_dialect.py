@@ -19,7 +19,7 @@ _QUOTES_ARE_RARE = ("::", "\t")  # files of these have bare quotes in their text
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_LINES = 100
 _CONTROLS = [bytes([code]) for code in range(31, 0, -1) if code not in b"\t\n\r"]  # which texts hardly ever hold
-_CELL_BYTES = 16 << 20
+CELL_BYTES = 16 << 20
 ROW_BYTES = 256 << 20
 
 
@@ -94,14 +94,14 @@ class Layout:
     def _too_long(self) -> list[tuple[int, str]]:
         """Find a row or a cell that nobody would write."""
         sizes = self._ends - self._begins
-        for row in np.flatnonzero(sizes > _CELL_BYTES):
+        for row in np.flatnonzero(sizes > CELL_BYTES):
             begin, end = self._begins[row], self._ends[row]
             within = self._marks[slice(*np.searchsorted(self._marks, (begin, end)))]
             if sizes[row] > ROW_BYTES:
                 return [(begin, f"a row of {sizes[row] >> 20:,} MiB, but one has {ROW_BYTES >> 20} at most")]
             longest = np.diff(np.concatenate(([begin - 1], within, [end]))).max() - 1
-            if longest > _CELL_BYTES:
-                return [(begin, f"a cell of {longest >> 20:,} MiB, but one has {_CELL_BYTES >> 20} at most")]
+            if longest > CELL_BYTES:
+                return [(begin, f"a cell of {longest >> 20:,} MiB, but one has {CELL_BYTES >> 20} at most")]
         return []
 
     def doubtful(self, numeric: Sequence[int]) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ import polars as pl
 
 from bitfm.data.files import quoted
 from bitfm.data.parsing import as_text
+from bitfm.data.tables._dialect import CELL_BYTES
 from bitfm.errors import TableError, ValueInTableError
 
 
@@ -32,6 +33,14 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     path of a file. The index of a pandas frame becomes a column if it has a name, and a column of Python objects of
     several types keeps them (Polars' ``Object``).
     """
+    frame, kind = _converted(what, given)
+    for column in frame:
+        if column.estimated_size() > CELL_BYTES:
+            _need_short_texts(what, column)
+    return frame, kind
+
+
+def _converted(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS
     if isinstance(given, pl.LazyFrame):
@@ -53,6 +62,19 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
         f"{what} is of type {type(given).__name__}; expected a frame of Polars, pandas or Arrow, a mapping of names "
         "to columns, a list of rows, each a mapping, or a path"
     )
+
+
+def _need_short_texts(what: str, column: pl.Series) -> None:
+    """Refuse a text that is no id and no category: a fit has several copies of each."""
+    texts = column.explode() if isinstance(column.dtype, pl.List) else column
+    if texts.dtype != pl.String:
+        return
+    sizes = texts.str.len_bytes()
+    longest = sizes.arg_max()
+    if longest is not None and sizes[longest] > CELL_BYTES:
+        where = f"{what}, column {quoted(column.name)}" + (f", row {longest + 1}" if texts is column else "")
+        told = f"a text of {sizes[longest] >> 20:,} MiB, but one has {CELL_BYTES >> 20} at most"
+        raise ValueInTableError(f"{where}: {told}; leave it out, or cut it")
 
 
 def in_kind(frame: pl.DataFrame, kind: FrameKind) -> Any:
