@@ -24,7 +24,7 @@ from attacks import guided
 from attacks.tables import BY_POLARS, SECONDS_PER_TABLE, is_by_polars
 
 ATTACKS = ("files", "tables", "guided", "kills", "disk", "interrupts", "sizes")
-_SECONDS_PER_TRIAL = {"tables": SECONDS_PER_TABLE, "sizes": 300}
+_SECONDS_PER_TRIAL = {"tables": SECONDS_PER_TABLE, "disk": 120, "sizes": 300}
 _BAD = ("WRONG", "CRASHED")
 
 
@@ -60,7 +60,7 @@ def outcomes(attack: str, first: int, seconds: float) -> Iterator[tuple[str, str
             last: list[str] = []
             for line in child.stdout or ():
                 last = line.rstrip("\n").split("\t")
-                if len(last) == 3:
+                if line.endswith("\n"):  # else the trial did not end
                     number = int(last[0]) + 1
                     if last[2].startswith("WRONG"):
                         print(attack, *last, flush=True)
