@@ -9,7 +9,7 @@ CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 SECONDS := 300
 ATTACK  :=
 
-.PHONY: demo test fuzz test-research test-data lint format bench paper docs asan coverage aarch64 clean
+.PHONY: demo test fuzz test-research test-data lint format bench paper docs asan tsan coverage aarch64 clean
 
 # What a group of commands needs is installed once, and again when pyproject.toml changes.
 $(BIN)/python:
@@ -73,10 +73,22 @@ asan:
 	$(PYTHON) -m venv $(ASAN)
 	$(ASAN)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
 	$(ASAN)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
-	    -C cmake.define.BITFM_SANITIZE=ON -C build-dir=build/asan ".[test]"
+	    -C cmake.define.BITFM_SANITIZE=address,undefined -C cmake.build-type=RelWithDebInfo -C build-dir=build/asan ".[test]"
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(ASAN)/bin/python -m pytest tests -q -p no:cacheprovider -m "not memory" $(ASAN_TESTS)
+	    $(ASAN)/bin/python -m pytest -q -p no:cacheprovider -m "not memory" $(or $(ASAN_TESTS),tests)
+
+# Searches while others add and remove, for SECONDS, on a build with ThreadSanitizer. That needs fixed addresses, and
+# cannot stand the thread of Polars' allocator, which is started behind its back.
+TSAN := .venv-tsan
+tsan:
+	$(PYTHON) -m venv $(TSAN)
+	$(TSAN)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(TSAN)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
+	    -C cmake.define.BITFM_SANITIZE=thread -C cmake.build-type=RelWithDebInfo -C build-dir=build/tsan ".[test]"
+	PYTHONPATH=tests LD_PRELOAD="$$(g++ -print-file-name=libtsan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
+	    TSAN_OPTIONS=exitcode=0:log_path=build/tsan/report _RJEM_MALLOC_CONF=background_thread:false \
+	    setarch -R $(TSAN)/bin/python tests/attacks/races.py $(SECONDS) build/tsan/report
 
 # The lines that the tests of bitfm reach, Python's and C++'s, with a build in a virtual environment of its own.
 COVERAGE := .venv-coverage
@@ -104,4 +116,4 @@ aarch64: $(VENV)/.build-tools
 	@file build/aarch64/libbitfm_core.so 2>/dev/null || ls -l build/aarch64/libbitfm_core.so
 
 clean:
-	rm -rf build docs/_build $(VENV) $(ASAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build docs/_build $(VENV) $(ASAN) $(TSAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,8 +8,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_bits", "check_choice", "check_integer", "check_path", "check_real", "is_text", "thread_count"]
+__all__ = [
+    "MOST_ROWS",
+    "check_bits",
+    "check_choice",
+    "check_count",
+    "check_integer",
+    "check_path",
+    "check_real",
+    "is_text",
+    "thread_count",
+]
 
+MOST_ROWS = 2**31 - 2  # and columns, entries, interactions, ids: the core numbers them in 32 bits
 _MOST_THREADS = 1024  # as many as the core starts at most
 
 
@@ -37,6 +48,12 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None) -> i
         bounds = f"from {low} up" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be a whole number {bounds}, got {value!r}.")
     return int(value)
+
+
+def check_count(what: str, n: int, of: str, advice: str = "split it", error: type[ValueError] = ValueError) -> None:
+    """Refuse more rows, columns or the like than the core can number; call it before anything is computed from them."""
+    if n > MOST_ROWS:
+        raise error(f"{what} has {n:,} {of}; at most {MOST_ROWS:,} are supported: {advice}.")
 
 
 def check_bits(bits: Any) -> int:

@@ -167,3 +167,14 @@ def test_a_full_disk_has_its_own_exit_code_and_leaves_the_old_model(bookshop, tm
     assert "out.bitfm" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["out.bitfm"]
     assert (tmp_path / "out.bitfm").read_bytes() == before
+
+
+def test_a_name_that_is_no_text_is_noted_in_ascii(tmp_path):
+    name = "ratings\udcff.csv"  # a byte that is no UTF-8, as a shell passes it on
+    try:
+        (tmp_path / name).write_text("user_id,item_id,rating\nann,tea,5\nann,milk,2\nbob,tea,4\n")
+    except OSError:
+        pytest.skip("names of files are Unicode here")
+    done = fit(tmp_path, "--interactions", name)
+    assert done.returncode == 0, done.stderr
+    assert bitfm.load(tmp_path / "out.bitfm").notes == {"interactions": "ratings\\udcff.csv"}

@@ -35,6 +35,12 @@ def test_events_beat_popularity(parts):
     assert 0 < found.mrr <= found.ndcg <= found.hit_rate <= 1
 
 
+def test_more_examples_than_can_be_numbered_are_refused():
+    same = np.broadcast_to(np.int32(0), 10**9)  # one number, which takes no memory
+    with pytest.raises(ValueError, match=r"has 5,000,000,000 rows; at most 2,147,483,646 .*: lower negatives\."):
+        event_examples(same, same, 1, 4, np.random.default_rng(0))
+
+
 def test_contexts_beat_events_without_them(parts):
     train, test = parts
     plain = Recommender(bits=32, n_jobs=1).fit(train, **NAMES).evaluate(test, by="interaction", k=5)

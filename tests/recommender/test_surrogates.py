@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+
+import numpy as np
 import pytest
 
 import bitfm
@@ -48,6 +51,23 @@ def test_ids_values_and_names_of_columns_in_tables(rec):
                 take(table)
     with pytest.raises(ValueInTableError, match="items, column 'kinds'"):
         rec.add_items({"item_id": ["tea"], "kinds": [["hot", HALF]]})
+
+
+@pytest.mark.parametrize("notes", [{"from": HALF}, {HALF: "a shop"}])
+def test_notes(rec, notes, tmp_path):
+    noted = copy(rec)
+    noted.notes = notes
+    with pytest.raises(ValueError, match=r"^notes: .*'\\ud800'.* has half of a surrogate pair"):
+        noted.save(tmp_path / "shop.bitfm")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_of_blocks_and_fields(tmp_path):
+    for names in ({HALF: "id", "item": "id"}, {"user": HALF, "item": "id"}):
+        X = bitfm.Blocks(**{block: bitfm.Block([0, 1], {field: np.eye(2)}) for block, field in names.items()})
+        with pytest.raises(ValueError, match=r"^save: '\\ud800' has half of a surrogate pair"):
+            bitfm.BiasModel().fit(X, [1.0, 2.0]).save(tmp_path / "m.bitfm")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("path", ["a\0b.csv", "a\0b.libfm", HALF + ".csv"])

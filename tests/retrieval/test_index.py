@@ -49,6 +49,19 @@ def test_the_order_is_that_of_predict(kind, block, bits, pairs):
     assert (np.sort(positions, axis=1) == np.arange(items.n_rows)).all()
 
 
+def test_positions_run_out_in_a_sentence():
+    model = fitted(random_blocks("bare"))
+    index = model.index([0, 1])
+    index.n_positions = 2**31 - 4  # as if so many had come and gone
+    assert index.add([2, 3]).tolist() == [2**31 - 4, 2**31 - 3]
+    assert set(index.search([0])[0][0]) == {0, 1, 2**31 - 4, 2**31 - 3}
+    with pytest.raises(ValueError, match=r"an index has 2,147,483,647 positions.*at most 2,147,483,646"):
+        index.add([4])
+    index.change([2**31 - 3], [4])
+    index.remove([2**31 - 4])
+    assert set(index.search([0])[0][0]) == {0, 1, 2**31 - 3}
+
+
 def test_a_query_alone_is_as_in_a_batch():
     X = random_blocks("mixed")
     model = fitted(X)

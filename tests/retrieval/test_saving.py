@@ -12,8 +12,9 @@ import pytest
 
 from bitfm import BiasModel, Block, DiscreteFM, ModelFileError, load, persist
 from bitfm.data import FieldSpan
-from bitfm.parameters import CodeParameters, ModelRecord
+from bitfm.parameters import CodeParameters, FactorParameters, ModelRecord
 from bitfm.retrieval import Index, pack_index, unpack_index
+from holes import hole
 from problems import random_blocks
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
@@ -191,6 +192,21 @@ def test_a_basis_of_the_wrong_size_is_found(rich, leading):
     tensors, metadata = pack_index(model.index(items))
     tensors |= {"index.0.basis": np.zeros((16, leading)), "index.0.values": np.zeros(64 * leading, np.int8)}
     refused(model.parameters_, tensors, json.loads(metadata["index"]), "leading dimensions")
+
+
+@pytest.mark.parametrize("kind", ["codes", "rows", "vectors"])
+def test_an_index_of_more_items_than_can_be_is_refused(ids, kind, tmp_path):
+    tensors, metadata = pack_index(ids.index())
+    about = json.loads(metadata["index"]) | {"segments": [kind]}
+    tensors |= {"index.0.live": hole(tmp_path, np.uint64, 2**25), "index.0.basis": np.eye(16)}
+    refused(ids.parameters_, tensors, about, "has 33,554,432 chunks of items; at most 33,554,431 are supported")
+
+
+def test_an_index_of_codes_that_are_too_long_is_refused(ids):
+    fields = (FieldSpan("user", "id", 0, 1), FieldSpan("item", "id", 1, 2))
+    wide = FactorParameters(fields, 0.0, np.zeros(2), np.zeros((2, 1024)), "across")
+    tensors, metadata = pack_index(ids.index())
+    refused(wide, tensors, json.loads(metadata["index"]), "codes must have 1 to 64 bytes per row, got 128")
 
 
 def test_an_error_names_the_file(ids, tmp_path):

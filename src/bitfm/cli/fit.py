@@ -20,7 +20,7 @@ from bitfm.cli import _options as option
 from bitfm.cli._config import FILE_NAME, MODEL, Config
 from bitfm.cli._tables import FitOptions
 from bitfm.cli.evaluate import accuracy
-from bitfm.cli.screen import busy, fit_progress, line, note, print_json, rows_of, show, with_percent
+from bitfm.cli.screen import busy, fit_progress, line, note, plain, print_json, rows_of, show, with_percent
 from bitfm.data.files import STANDARD_INPUT
 from bitfm.errors import ModelFileError, NewerModelFileError
 from bitfm.validation import check_path
@@ -108,7 +108,7 @@ def fit(
     rec = settings.recommender(seed, tables.kinds)
     with fit_progress() as callback:
         tables.fit(rec, train, callback, keep=baselines)
-    rec.notes["interactions"] = options.interactions
+    rec.notes["interactions"] = plain(options.interactions)  # a name need not be Unicode
     report: dict[str, Any] = {
         "columns": rows_of(rec.describe()),
         "seconds": clock.perf_counter() - begin,

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, check_tensors, damage
+from bitfm.validation import MOST_ROWS, check_count
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["MOST_ROWS", "FeatureTable", "check_rows"]
+__all__ = ["FeatureTable", "check_rows", "check_sizes"]
 
-MOST_ROWS = 2**31 - 2  # rows or columns of a table; the core counts them in 32 bits
 _ENTRIES = {"indices": Tensor("int32", "entries"), "values": Tensor("float32", "entries")}
 _SPARSE = {"indptr": Tensor("int64", "ends"), **_ENTRIES}
 _DENSE = {"values": Tensor("float32", "rows columns", low=-np.inf)}
@@ -51,6 +51,10 @@ class FeatureTable:
     indices: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))  # rows × columns if dense
     file: str | None = None
+
+    def __post_init__(self) -> None:
+        if max(self.n_rows, self.n_columns, len(self.indices)) > MOST_ROWS:
+            _refuse_sizes("a table", *self.shape, len(self.indices))
 
     @classmethod
     def eye(cls, size: int) -> FeatureTable:
@@ -102,8 +106,7 @@ class FeatureTable:
             raise ValueError(f"{name}: values must be numbers, got {matrix.dtype}.")
         dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         n_rows, n_columns = matrix.shape
-        if max(n_rows, n_columns) > MOST_ROWS:
-            raise ValueError(f"{name}: at most {MOST_ROWS} rows and columns, got {n_rows} × {n_columns}.")
+        check_sizes(name, matrix)
         _check_arrays(name, matrix)
         csr = sp.csr_matrix(matrix, dtype=dtype)
         if getattr(matrix, "format", "dense") != "csr":
@@ -297,6 +300,10 @@ class FeatureTable:
         dense = set(tensors) == {"values"} and tensors["values"].ndim == 2
         sizes = {"rows": n_rows, "columns": n_columns, "ends": n_rows + 1}
         check_tensors(tensors, _DENSE if dense else _SPARSE, sizes, prefix="table.")
+        n_entries = 0 if dense else len(tensors["indices"])
+        if max(n_rows, n_columns, n_entries) > MOST_ROWS:
+            size = f"{n_rows:,} rows, {n_columns:,} columns and {n_entries:,} entries"
+            raise ModelFileError(f"has a table of {size}, expected at most {MOST_ROWS:,} of each")
         return cls(n_rows, n_columns, **tensors, file=None if dense else file)
 
     def damage(self, what: object) -> ModelFileError:
@@ -317,10 +324,22 @@ def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.in
         raise ValueError(f"{what} must be one-dimensional, got shape {array.shape}.")
     if array.size == 0:
         return np.zeros(0, np.int32)
+    check_count(what, len(array), "numbers")
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}.")
     _check_range(what, array, n_rows)
     return np.ascontiguousarray(array, np.int32)
+
+
+def check_sizes(name: str, matrix: Any) -> None:
+    """Refuse a matrix, dense or of SciPy, that is larger than a table can be, without reading it."""
+    kept = matrix.data.size if getattr(matrix, "format", "dense") in ("coo", "csr", "csc", "bsr") else 0
+    _refuse_sizes(name, *getattr(matrix, "shape", (0, 0))[:2], kept)
+
+
+def _refuse_sizes(name: str, *sizes: int) -> None:
+    for n, of in zip(sizes, ("rows", "columns", "non-zeros"), strict=False):
+        check_count(name, n, of)
 
 
 def _check_arrays(name: str, m: Any) -> None:

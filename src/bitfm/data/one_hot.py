@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Block, Blocks
-from bitfm.data.feature_table import MOST_ROWS, FeatureTable, check_rows
-from bitfm.validation import check_integer
+from bitfm.data.feature_table import FeatureTable, check_rows
+from bitfm.validation import MOST_ROWS, check_integer
 
 
 def one_hot(values: npt.ArrayLike) -> FeatureTable:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.validation import check_count
+
 __all__ = ["distinct_indices", "split_by_time", "split_cold", "split_leave_one_out", "split_per_user"]
 
 _WIDE = 4  # numbers closer together than so many times their count are found in a table, without sorting
@@ -17,6 +19,7 @@ def distinct_indices(caller: str, name: str, values: npt.ArrayLike) -> tuple[npt
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{caller}: {name} must be one-dimensional, got shape {array.shape}.")
+    check_count(f"{caller}: {name}", len(array), "values")
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise ValueError(f"{caller}: {name} must be numbers or strings, but some are NaN.")
     if array.dtype.kind in "iu" and len(array):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors
+from bitfm.validation import MOST_ROWS, check_count
 
 _TENSORS = {"bytes": Tensor("uint8", "bytes"), "offsets": Tensor("int64", "offsets"), "sorted": Tensor("int64")}
 _FEW = 16  # so many lookups take less time than to set up a join
@@ -108,6 +109,7 @@ class Vocabulary:
 
     def __init__(self, ordered: PackedStrings, added: PackedStrings) -> None:
         self._ordered, self._added = ordered, added
+        check_count("a vocabulary", len(self), "strings")
 
     @classmethod
     def of(cls, values: pl.Series) -> Vocabulary:
@@ -187,7 +189,9 @@ class Vocabulary:
         check_tensors(tensors, _TENSORS, prefix="vocabulary.")
         data, offsets, ordered = (tensors[name] for name in _TENSORS)
         n = offsets.size - 1
-        if not 0 <= n < 2**31 - 1 or offsets[0] != 0 or offsets[-1] != data.size or np.any(offsets[:-1] > offsets[1:]):
+        if n > MOST_ROWS:
+            raise ModelFileError(f"has a vocabulary of {n:,} strings, expected at most {MOST_ROWS:,}")
+        if n < 0 or offsets[0] != 0 or offsets[-1] != data.size or np.any(offsets[:-1] > offsets[1:]):
             raise ModelFileError(f"has a vocabulary whose offsets do not rise from 0 to {data.size}")
         if not 0 <= ordered <= n:
             raise ModelFileError(f"has a vocabulary that does not say how many of its {n} strings are sorted")

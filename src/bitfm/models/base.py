@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from bitfm import persist
 from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
-from bitfm.data.feature_table import FeatureTable
+from bitfm.data.feature_table import FeatureTable, check_sizes
 from bitfm.errors import ModelFileError
 from bitfm.models._settings import plain_settings, settings_of
 from bitfm.models.progress import Callback, Iteration, Progress
@@ -158,6 +158,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("X has 0 interactions, but at least 1 is needed to fit.")
             blocks = X
         else:
+            check_sizes("X", X)
             X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **_MATRIX)
             blocks = Blocks.from_matrix(X, fields) if reset or fields is not None else self._like_before(X)
             y = np.asarray(y, np.float64)
@@ -176,6 +177,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Blocks):
             self._check_layout(X)
             return X
+        check_sizes("X", X)
         X = validate_data(self, X, reset=False, ensure_min_samples=0, **_MATRIX)
         return Blocks.from_matrix(X, _block_sizes(self.fields_) if self._across() else None)
 

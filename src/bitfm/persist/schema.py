@@ -115,7 +115,11 @@ def decode(metadata: Mapping[str, str], name: str, kind: type[T]) -> T:
 
 def encode(value: Any) -> str:
     """Return a value as JSON; the keys of a mapping are sorted, so that equal values give equal files."""
-    return msgspec.json.encode(value, order="deterministic", enc_hook=_plain).decode()
+    try:
+        return msgspec.json.encode(value, order="deterministic", enc_hook=_plain).decode()
+    except UnicodeEncodeError as error:  # such as the name of a field
+        told = f"save: {short(error.object)} has half of a surrogate pair, which no file can hold"
+        raise ValueError(f"{told}; decode it in the encoding it was written in.") from None
 
 
 def plain(name: str, value: Any, kind: Any) -> Any:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.validation import check_count
+
 __all__ = ["FOLDS", "Examples", "event_examples"]
 
 FOLDS = 4
@@ -40,6 +42,7 @@ def event_examples(
     drawn from what the user has chosen in others: what one wants in the evening tells the evening from the morning.
     """
     n = len(users)
+    check_count("a table of events and of items drawn against them", n * (1 + negatives), "rows", "lower negatives")
     pairs = np.unique(_keys(users, items, n_items))  # of a user and an item, in any context
     askers = users if contexts is None else np.unique(np.stack([users, contexts]), axis=1, return_inverse=True)[1]
     chosen = np.unique(_keys(askers, items, n_items))

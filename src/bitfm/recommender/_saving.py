@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from reprlib import repr as short  # a note may be of any length
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import msgspec
@@ -22,6 +23,7 @@ from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, ColumnNote, Side, Titles, field_name
 from bitfm.recommender._state import State
 from bitfm.retrieval import Index, pack_index, unpack_index
+from bitfm.validation import is_text
 
 if TYPE_CHECKING:
     from bitfm.recommender.recommender import Recommender
@@ -152,6 +154,9 @@ def _texts(notes: Mapping[Any, Any]) -> dict[str, str]:
     for name, text in notes.items():
         if not isinstance(name, str) or not isinstance(text, str):
             raise TypeError(f"notes must be texts, got {name!r}: {text!r}; convert it to a string.")
+        if not is_text(name) or not is_text(text):
+            told = f"notes: {short(name)}: {short(text)} has half of a surrogate pair, which is no character"
+            raise ValueError(f"{told}; decode it in the encoding it was written in.")
     return dict(notes)
 
 

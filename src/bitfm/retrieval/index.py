@@ -13,7 +13,7 @@ from bitfm.parameters import Parameters, TowerRows, towers
 from bitfm.persist import damage
 from bitfm.retrieval._row_codes import RowCodeSegment
 from bitfm.retrieval._segments import CodeSegment, Items, Ranked, Segment, VectorSegment, excluded_of, positions_of
-from bitfm.validation import check_bits, check_choice, check_integer, thread_count
+from bitfm.validation import check_bits, check_choice, check_count, check_integer, thread_count
 
 __all__ = ["Index", "RowCodeSettings"]
 
@@ -207,7 +207,9 @@ class Index:
         with self._writing:
             self._check()
             rows = self._items.rows("items", items, thread_count(-1))
-            positions = np.arange(self.n_positions, self.n_positions + len(rows))
+            end = self.n_positions + len(rows)
+            check_count("an index", end, "positions, those of removed items included", "make a new one of its items")
+            positions = np.arange(self.n_positions, end)
             self._put(Items.of(rows, positions), self.segments)
         return positions
 

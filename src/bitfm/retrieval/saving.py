@@ -10,8 +10,9 @@ import msgspec
 from bitfm import persist
 from bitfm.errors import ModelFileError
 from bitfm.parameters import Parameters
+from bitfm.persist import Tensors
 from bitfm.retrieval._row_codes import RowCodeSegment
-from bitfm.retrieval._segments import CodeSegment, Segment, VectorSegment
+from bitfm.retrieval._segments import CodeSegment, Segment, Shapes, VectorSegment
 from bitfm.retrieval.index import Index, RowCodeSettings
 
 __all__ = ["pack_index", "unpack_index"]
@@ -51,7 +52,7 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
         if kind not in _KINDS:
             raise ModelFileError(f"has an index of unknown kind {short(kind)}")
         arrays = parts.pop(number, {})
-        shapes = _KINDS[kind].shapes(arrays, parameters.width, about.row_code_bits)
+        shapes = _shapes(_KINDS[kind], arrays, parameters.width, about.row_code_bits)
         declared = {name: persist.Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}
         persist.check_tensors(arrays, declared, prefix=f"{PREFIX}{number}.")
         extra = {"rescore": about.rescore} if kind == "rows" else {}
@@ -64,3 +65,13 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
         raise ModelFileError(f"has an index of the block {short(about.block)}, which the model does not have")
     row_codes = RowCodeSettings(about.row_code_bits, about.rescore)
     return Index.of_segments(parameters, about.block, tuple(segments), about.n_positions, row_codes, contents.path)
+
+
+def _shapes(kind: type[Segment], arrays: Tensors, width: int, row_bits: int) -> Shapes:
+    """Return the shapes of a segment of this kind, which may be one that the core does not take."""
+    try:
+        return kind.shapes(arrays, width, row_bits)
+    except ModelFileError:
+        raise
+    except ValueError as error:
+        raise ModelFileError(f"has an index that cannot be: {error}") from None

@@ -1,3 +1,4 @@
+#include "base/sizes.hpp"
 #include "bind/bind.hpp"
 #include "linalg/product.hpp"
 #include "linalg/symmetric.hpp"
@@ -24,7 +25,7 @@ void bind_product(nb::module_& m, const char* name) {
             UnsetVector<Real> out;
             {
                 nb::gil_scoped_release release;
-                out.resize(static_cast<size_t>(left.rows * right.columns));
+                out.resize(numbers_of(a.shape(0), b.shape(1), "the product"));
                 Team team(n_threads, poll_signals);
                 multiply(team, left, right, out.data());
             }
@@ -42,22 +43,21 @@ void bind_linalg(nb::module_& m) {
         "solve_positive",
         [](Array2<double> a, Array2<double> b) {
             nb::gil_scoped_release release;
-            return solve_positive(span_of(a), span_of(b), static_cast<int64_t>(a.shape(0)),
-                                  static_cast<int64_t>(b.shape(1)));
+            return solve_positive(matrix_of(a), matrix_of(b));
         },
         nb::arg("a").noconvert(), nb::arg("b").noconvert());
     m.def(
         "eigenvectors",
         [](Array2<double> a, Array1<double> values) {
             nb::gil_scoped_release release;
-            eigenvectors(span_of(a), span_of(values), static_cast<int64_t>(a.shape(0)));
+            eigenvectors(matrix_of(a), span_of(values));
         },
         nb::arg("a").noconvert(), nb::arg("values").noconvert());
     m.def(
         "make_orthonormal",
         [](Array2<double> rows) {
             nb::gil_scoped_release release;
-            make_orthonormal(span_of(rows), static_cast<int64_t>(rows.shape(0)), static_cast<int64_t>(rows.shape(1)));
+            make_orthonormal(matrix_of(rows));
         },
         nb::arg("rows").noconvert());
 }

@@ -1,4 +1,5 @@
 // Metrics, and what chance does to them.
+#include "base/sizes.hpp"
 #include "bind/bind.hpp"
 #include "metrics/auc.hpp"
 #include "metrics/ndcg.hpp"
@@ -57,7 +58,7 @@ void bind_metrics(nb::module_& m) {
            int n_threads) {
             const RatedItems rated{span_of(users), span_of(ratings), span_of(scores), n_users};
             require(n_users >= 0 && static_cast<size_t>(n_users) <= users.size(), "every user needs an item");
-            const size_t size = static_cast<size_t>(n_users) * ks.size();
+            const size_t size = numbers_of(static_cast<size_t>(n_users), ks.size());
             return filled<double>(size, n_threads,
                                   [&](Team& team, std::span<double> out) { ndcg(team, rated, span_of(ks), out); });
         },
@@ -68,7 +69,7 @@ void bind_metrics(nb::module_& m) {
         [](Array2<const int64_t> found, Starts start, Items relevant, int64_t n_items, Wholes ks, int n_threads) {
             const FoundItems items{span_of(found), static_cast<int64_t>(found.shape(0)),
                                    static_cast<int64_t>(found.shape(1))};
-            const size_t size = kRankMetrics * found.shape(0) * ks.size();
+            const size_t size = kRankMetrics * numbers_of(found.shape(0), ks.size());
             return filled<double>(size, n_threads, [&](Team& team, std::span<double> out) {
                 rank_metrics(team, items, {span_of(start), span_of(relevant)}, n_items, span_of(ks), out);
             });
@@ -81,7 +82,7 @@ void bind_metrics(nb::module_& m) {
         "bootstrap_means",
         [](Array2<const double> values, uint64_t seed, int64_t n_draws, int n_threads) {
             require(n_draws >= 0 && n_draws <= int64_t{1} << 32, "the number of draws must be from 0 to 4294967296");
-            const size_t size = static_cast<size_t>(n_draws) * values.shape(1);
+            const size_t size = numbers_of(static_cast<size_t>(n_draws), values.shape(1));
             return filled<double>(size, n_threads, [&](Team& team, std::span<double> out) {
                 bootstrap_means(team, values_of(values), seed, out);
             });

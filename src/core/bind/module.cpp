@@ -3,6 +3,10 @@
 
 namespace bitfm {
 
+namespace {
+constexpr const char* kNoMemory = "there is not enough memory for what was asked; ask for less at a time";
+}
+
 void poll_signals() {
     nb::gil_scoped_acquire lock;
     if (PyErr_CheckSignals() != 0) throw Interrupted();  // Python's exception is set
@@ -18,6 +22,10 @@ NB_MODULE(_core, m) {
             std::rethrow_exception(p);
         } catch (const BadInput& e) {
             PyErr_SetString(PyExc_ValueError, e.what());
+        } catch (const std::bad_alloc&) {
+            PyErr_SetString(PyExc_MemoryError, kNoMemory);
+        } catch (const std::length_error&) {  // of a vector: more than can be addressed
+            PyErr_SetString(PyExc_MemoryError, kNoMemory);
         } catch (const Interrupted&) {
         }
     });

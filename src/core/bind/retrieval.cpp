@@ -1,4 +1,5 @@
 // Catalogues of codes and of vectors, and the search for the best of their items.
+#include "base/sizes.hpp"
 #include "bind/bind.hpp"
 #include "retrieval/check.hpp"
 #include "retrieval/code_catalogue.hpp"
@@ -141,7 +142,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
     require(start.has_value() == excluded.has_value(), "give starts and positions of what to exclude, or neither");
     require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
     require(n >= 0 && n <= catalogue.slots(), "n must be from 0 up to the number of slots");
-    const size_t size = queries.constants.size() * static_cast<size_t>(n);
+    const size_t size = numbers_of(queries.constants.size(), static_cast<size_t>(n));
     UnsetVector<int64_t> position(size);
     UnsetVector<float> score(size);
     {
@@ -228,9 +229,11 @@ void bind_retrieval(nb::module_& m) {
         [](Wholes positions, Reals biases, Array2<const float> vectors, Array2<const float> queries,
            Array1<const double> constants, Array2<const int64_t> candidates, int64_t n, int n_threads) {
             require(queries.shape(1) == vectors.shape(1), "queries and items need vectors of the same width");
+            require(vectors.shape(0) == positions.size() && queries.shape(0) == constants.size(),
+                    "one vector per item and one per query are needed");
             require(candidates.shape(0) == constants.size(), "one row of candidates per query is needed");
             require(n >= 0 && n <= static_cast<int64_t>(candidates.shape(1)), "n must be at most that of candidates");
-            const size_t size = constants.size() * static_cast<size_t>(n);
+            const size_t size = numbers_of(constants.size(), static_cast<size_t>(n));
             std::vector<int64_t> position(size);
             std::vector<float> score(size);
             {

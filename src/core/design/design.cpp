@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/sizes.hpp"
 
 namespace bitfm {
 
@@ -26,6 +26,7 @@ void check_field_arrays(const std::string& name, int64_t n_rows, int64_t n_colum
     require(static_cast<int64_t>(indptr.size()) == n_rows + 1,
             name + ": indptr has " + std::to_string(indptr.size()) +
                 " entries, expected rows + 1 = " + std::to_string(n_rows + 1));
+    require_at_most(indices.size(), kMostRows, name, "non-zeros");
     require(indices.size() == n_values,
             name + ": " + std::to_string(indices.size()) + " indices but " + std::to_string(n_values) + " values");
     require(indptr.front() == 0 && indptr.back() == static_cast<int64_t>(indices.size()) &&
@@ -39,9 +40,9 @@ void check_field_arrays(const std::string& name, int64_t n_rows, int64_t n_colum
 template <class Real>
 void Design<Real>::add_block(int64_t n_rows, std::span<const int32_t> rows) {
     std::string name = "block " + std::to_string(blocks.size());
-    constexpr auto kMost = static_cast<size_t>(std::numeric_limits<int32_t>::max());
-    require(rows.size() < kMost, name + ": at most 2^31 - 2 interactions, got " + std::to_string(rows.size()));
-    require(n_rows >= 0 && static_cast<size_t>(n_rows) < kMost, name + ": at most 2^31 - 2 rows");
+    require(n_rows >= 0, name + ": the number of rows must be from 0 up, got " + std::to_string(n_rows));
+    require_at_most(static_cast<size_t>(n_rows), kMostRows, name, "rows");
+    require_at_most(rows.size(), kMostRows, name, "interactions");
     require(
         blocks.empty() || static_cast<int64_t>(rows.size()) == n,
         name + ": " + std::to_string(rows.size()) + " interactions, but the blocks before have " + std::to_string(n));
@@ -55,8 +56,9 @@ void Design<Real>::add_field(Field<Real> field) {
     std::string name = "field " + std::to_string(fields.size());
     require(!blocks.empty(), name + ": add a block first");
     Block& block = blocks.back();
-    require(field.n_columns >= 0 && field.n_columns < std::numeric_limits<int32_t>::max(),
-            name + ": at most 2^31 - 2 columns");
+    require(field.n_columns >= 0,
+            name + ": the number of columns must be from 0 up, got " + std::to_string(field.n_columns));
+    require_at_most(static_cast<size_t>(field.n_columns), kMostRows, name, "columns");
     if (field.identity) {
         require(field.n_columns == block.n_rows, name + ": an identity needs as many columns as rows");
     } else {

@@ -196,7 +196,9 @@ int64_t update_flip_row(const FlipRow<kWords>& row, int16_t* r, int8_t* spread) 
     const FlipInput& in = row.in;
     const int bits = in.bits;
     int shift = 0;
-    while ((in.largest >> shift) > kResidualLimit || row.n * ((in.largest >> shift) + 1) > kSumLimit) ++shift;
+    while (shift <= in.fraction &&
+           ((in.largest >> shift) > kResidualLimit || row.n * ((in.largest >> shift) + 1) > kSumLimit))
+        ++shift;
     const bool coarse = shift > in.fraction;  // a row so long that only exact arithmetic will do
     const int unit = coarse ? 0 : in.fraction - shift;
 

@@ -69,6 +69,7 @@ template <class Real>
 void multiply(Team& team, const Strided<Real>& a, const Strided<Real>& b, Real* out) {
     require(a.columns == b.rows, "the first matrix needs as many columns as the second has rows");
     const int64_t terms = a.columns, size = a.rows * b.columns, panels = (a.rows + kRows - 1) / kRows;
+    if (size == 0) return;  // however many rows that are empty
     const int64_t spans = (terms + kSpan - 1) / kSpan;
     std::fill(out, out + size, Real(0));
     std::vector<Real> sums(static_cast<size_t>(std::min(spans - (spans > 0), kSpansAtOnce) * size));

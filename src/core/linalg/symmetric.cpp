@@ -114,25 +114,25 @@ void diagonalise(double* a, int64_t n, std::vector<double>& diagonal, std::vecto
 
 }  // namespace
 
-bool solve_positive(std::span<double> a, std::span<double> b, int64_t n, int64_t n_columns) {
-    require(static_cast<int64_t>(a.size()) == n * n && static_cast<int64_t>(b.size()) == n * n_columns,
-            "the matrix must be square, with as many rows on the right");
-    if (!isa().kernels->linalg<double>().factor(a.data(), n)) return false;
-    const auto row = [&](int64_t i) { return b.data() + i * n_columns; };
+bool solve_positive(Matrix<double> a, Matrix<double> b) {
+    require(a.rows == a.columns && b.rows == a.rows, "the matrix must be square, with as many rows on the right");
+    const int64_t n = a.rows, n_columns = b.columns;
+    if (!isa().kernels->linalg<double>().factor(a.data, n)) return false;
     for (int64_t i = 0; i < n; ++i) {  // U' z = b
-        for (int64_t k = 0; k < i; ++k) add_scaled(row(i), row(k), -a[k * n + i], n_columns);
-        for (int64_t j = 0; j < n_columns; ++j) row(i)[j] /= a[i * n + i];
+        for (int64_t k = 0; k < i; ++k) add_scaled(b.row(i), b.row(k), -a.row(k)[i], n_columns);
+        for (int64_t j = 0; j < n_columns; ++j) b.row(i)[j] /= a.row(i)[i];
     }
     for (int64_t i = n; i-- > 0;) {  // U x = z
-        for (int64_t k = i + 1; k < n; ++k) add_scaled(row(i), row(k), -a[i * n + k], n_columns);
-        for (int64_t j = 0; j < n_columns; ++j) row(i)[j] /= a[i * n + i];
+        for (int64_t k = i + 1; k < n; ++k) add_scaled(b.row(i), b.row(k), -a.row(i)[k], n_columns);
+        for (int64_t j = 0; j < n_columns; ++j) b.row(i)[j] /= a.row(i)[i];
     }
     return true;
 }
 
-void eigenvectors(std::span<double> a, std::span<double> values, int64_t n) {
-    require(static_cast<int64_t>(a.size()) == n * n && static_cast<int64_t>(values.size()) == n,
-            "the matrix must be square, with one value per row");
+void eigenvectors(Matrix<double> matrix, std::span<double> values) {
+    const auto n = static_cast<int64_t>(values.size());
+    require(matrix.has_shape(n, n), "the matrix must be square, with one value per row");
+    const std::span<double> a = matrix.all();
     double largest = 0;
     for (double x : a) {
         require(std::isfinite(x), "the matrix has values that are not finite");
@@ -158,14 +158,14 @@ void eigenvectors(std::span<double> a, std::span<double> values, int64_t n) {
     }
 }
 
-void make_orthonormal(std::span<double> rows, int64_t n_rows, int64_t n_columns) {
-    require(static_cast<int64_t>(rows.size()) == n_rows * n_columns, "one number per row and column is needed");
-    for (int64_t i = 0; i < n_rows; ++i) {
-        double* row = rows.data() + i * n_columns;
+void make_orthonormal(Matrix<double> rows) {
+    const int64_t n_columns = rows.columns;
+    for (int64_t i = 0; i < rows.rows; ++i) {
+        double* row = rows.row(i);
         const double before = std::sqrt(dot(row, row, n_columns));
         for (int again = 0; again < 2; ++again)  // twice is enough
             for (int64_t k = 0; k < i; ++k) {
-                const double* other = rows.data() + k * n_columns;
+                const double* other = rows.row(k);
                 add_scaled(row, other, -dot(row, other, n_columns), n_columns);
             }
         const double length = std::sqrt(dot(row, row, n_columns));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/sizes.hpp"
 
 namespace bitfm {
 
@@ -43,7 +44,7 @@ void auc(Team& team, std::span<const Real> scores, int64_t n_items, const ItemLi
          std::span<double> out) {
     const auto n_users = static_cast<int64_t>(out.size());
     const auto width = static_cast<size_t>(n_items);
-    require(n_items <= std::numeric_limits<int32_t>::max(), "at most 2147483647 items");
+    require_at_most(width, kMostRows, "a catalogue", "items");
     require(scores.size() == out.size() * width, "one score per user and item is needed");
     require(!relevant.start.empty(), "relevant: starts must have one entry per user and one more");
     relevant.check("relevant", n_users, n_items);

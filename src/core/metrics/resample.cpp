@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/sizes.hpp"
 
 namespace bitfm {
 
@@ -118,6 +119,7 @@ class FlippedSums {
 void UserValues::check() const {
     require(n_users >= 1 && width >= 1 && values.size() == static_cast<size_t>(n_users) * static_cast<size_t>(width),
             "values of at least one user are needed");
+    require_at_most(static_cast<size_t>(n_users), kMostRows, "a bootstrap", "users");
     require(std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }),
             "values must be finite numbers");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/sizes.hpp"
 
 namespace bitfm {
 
@@ -26,7 +27,9 @@ bool is_length(float x) {
 // chunk.
 template <class Catalogue, class Visit, class Done>
 void check_chunks(const Catalogue& c, int64_t n_positions, Visit&& visit, Done&& done) {
-    std::vector<bool> seen(static_cast<size_t>(std::max<int64_t>(n_positions, 0)));
+    n_positions = std::max<int64_t>(n_positions, 0);
+    require_at_most(static_cast<size_t>(n_positions), INT32_MAX, "a catalogue", "positions");
+    std::vector<bool> seen(static_cast<size_t>(n_positions));
     for (int64_t chunk = 0; chunk < c.chunks; ++chunk) {
         float bias = -kInfinity;
         int32_t first = std::numeric_limits<int32_t>::max();

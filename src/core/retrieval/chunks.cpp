@@ -61,7 +61,6 @@ std::vector<Chunk> make_chunks(std::span<const float> biases, std::span<const fl
                                std::span<const int32_t> positions, double weight) {
     const size_t n = biases.size();
     require(reaches.size() == n && positions.size() == n, "one bias, gain and position per item are needed");
-    require(n < size_t(1) << 31, "at most 2^31 - 1 items");
     for (size_t i = 0; i < n; ++i) {
         require(std::isfinite(biases[i]), "biases must be finite numbers");
         require(reaches[i] >= 0, "gains and lengths must be numbers from 0 up");

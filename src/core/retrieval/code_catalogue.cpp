@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/sizes.hpp"
 #include "parameters/bits.hpp"
 #include "retrieval/chunks.hpp"
 
@@ -28,11 +29,13 @@ float inverse_of_least(float gain) {
 
 void CodeSizes::check() const {
     bits_of_bytes(static_cast<size_t>(std::max(bytes, 0)));
-    require(chunks < 1 << 25, "catalogue: at most 2^31 items");
+    require(chunks >= 0, "catalogue: the number of chunks must be from 0 up, got " + std::to_string(chunks));
+    require_at_most(static_cast<size_t>(chunks), kMostItems / kChunkItems, "a catalogue", "chunks of items");
 }
 
 CodeArrays<Owned> arrange(Matrix<const uint8_t> codes, std::span<const float> gains, std::span<const float> biases,
                           std::span<const int32_t> positions, double weight) {
+    require_at_most(biases.size(), kMostItems, "a catalogue", "items");
     require(codes.rows == static_cast<int64_t>(biases.size()), "one code per item is needed");
     require(std::all_of(gains.begin(), gains.end(), [](float g) { return std::isfinite(g); }), "gains must be finite");
     const std::vector<Chunk> chunks = make_chunks(biases, gains, positions, weight);

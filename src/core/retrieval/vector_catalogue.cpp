@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/sizes.hpp"
 #include "retrieval/chunks.hpp"
 
 namespace bitfm {
@@ -37,7 +38,9 @@ void VectorSizes::check() const {
     require(leading >= 2 && leading % 2 == 0 && leading <= dimensions + 1,
             "catalogue: the leading dimensions must be an even number, at most one more than all, got " +
                 std::to_string(leading));
-    require(chunks < 1 << 25, "catalogue: at most 2^31 items");
+    require(chunks >= 0, "catalogue: the number of chunks must be from 0 up, got " + std::to_string(chunks));
+    require_at_most(static_cast<size_t>(chunks), kMostItems / kChunkItems, "a catalogue", "chunks of items");
+    require(nibble_chunks == 0 || nibble_chunks == chunks, "catalogue: nibbles are of all chunks or of none");
 }
 
 double project(std::span<const double> basis, std::span<const float> vector, std::span<double> out) {
@@ -89,6 +92,7 @@ VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> 
                             std::span<const int32_t> positions, Matrix<const double> basis, double weight,
                             bool with_nibbles) {
     const size_t n = biases.size();
+    require_at_most(n, kMostItems, "a catalogue", "items");
     require(vectors.columns <= kMostDimensions && basis.rows == vectors.columns && basis.columns <= kMostDimensions,
             "catalogue: the basis must have a row for each dimension of the vectors");
     require(vectors.rows == static_cast<int64_t>(n), "one vector per item is needed");

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "base/sizes.hpp"
 
 namespace bitfm {
 
@@ -158,7 +159,7 @@ void score_pairs(Team& team, const Design<Real>& design, const PairTable& table,
             codes ? "codes need whole bytes" : "vectors of numbers need a width that is a multiple of 64");
     require(codes || cross, "vectors of numbers are scored across blocks only");
     require(static_cast<int64_t>(out.size()) == design.n, "room for one score per pair is needed");
-    require(design.n_features <= INT32_MAX, "at most 2^31 - 1 features");
+    require_at_most(static_cast<size_t>(design.n_features), kMostRows, "a model whose pairs are scored", "features");
     std::vector<PairScorer<Real>> scorers(static_cast<size_t>(team.size()), PairScorer<Real>(design, table, cross));
     team.run(design.n, kGrain, [&](int64_t begin, int64_t end, int thread) {
         scorers[static_cast<size_t>(thread)].score(begin, end, bias, out);

@@ -4,13 +4,21 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "base/sizes.hpp"
 
 namespace bitfm {
 
 namespace {
 
-constexpr int64_t kRows = 64;       // at a time, so that they stay in the nearest cache
-constexpr int64_t kStretch = 4096;  // rows whose sums are added up on their own
+constexpr int64_t kRows = 64;         // at a time, so that they stay in the nearest cache
+constexpr int64_t kStretch = 4096;    // rows whose sums are added up on their own
+constexpr int64_t kWidest = 1 << 15;  // an int numbers the elements of a square of that width
+
+void check_widths(const FactorView& values, std::span<const double> mean, std::span<const double> square) {
+    const auto width = static_cast<size_t>(values.width);
+    require_at_most(width, kWidest, "a feature of the D-step", "factors", "take fewer");
+    require(mean.size() == width && square.size() == width * width, "means and squares must have the values' width");
+}
 
 // Rows as double, padded to whole groups.
 void load_rows(const FactorView& values, int64_t begin, int64_t end, double* out) {
@@ -30,8 +38,7 @@ std::vector<double> padded(std::span<const double> matrix, int width, int padded
 
 void moments(Team& team, const FactorView& values, std::span<double> mean, std::span<double> gram) {
     const int width = values.width, wide = values.n_groups() * kLanes;
-    require(static_cast<int>(mean.size()) == width && static_cast<int>(gram.size()) == width * width,
-            "mean and gram must have the values' width");
+    check_widths(values, mean, gram);
     const int64_t n_stretches = (values.n_features + kStretch - 1) / kStretch;
     const auto square = static_cast<size_t>(wide) * static_cast<size_t>(wide);
     // As many partial results at a time as there are threads: memory stays small and the order of adding fixed.
@@ -64,8 +71,7 @@ void moments(Team& team, const FactorView& values, std::span<double> mean, std::
 void map_features(Team& team, const FactorView& values, std::span<const double> mean, std::span<const double> transform,
                   std::span<float> out) {
     const int width = values.width, wide = values.n_groups() * kLanes;
-    require(static_cast<int>(mean.size()) == width && static_cast<int>(transform.size()) == width * width,
-            "mean and transform must have the values' width");
+    check_widths(values, mean, transform);
     require(static_cast<int64_t>(out.size()) == values.n_features * width, "out must have the values' shape");
     const std::vector<double> matrix = padded(transform, width, wide);
     team.run(values.n_features, kStretch, [&](int64_t first, int64_t last, int) {

@@ -57,7 +57,8 @@ class Equations {
             gram_[i * size_ + i] += noise_;
             pull_[i] *= scale_[i];
         }
-        const bool done = solve_positive(gram_, pull_, static_cast<int64_t>(size_), 1) &&
+        const auto n = static_cast<int64_t>(size_);
+        const bool done = solve_positive({gram_.data(), n, n}, {pull_.data(), n, 1}) &&
                           std::all_of(pull_.begin(), pull_.end(), [](double x) { return std::isfinite(x); });
         for (size_t i = 0; i < size_; ++i) solved[i] = done ? scale_[i] * pull_[i] : 0;
     }

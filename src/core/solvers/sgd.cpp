@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "base/sizes.hpp"
 #include "solvers/factor_groups.hpp"
 #include "solvers/solvers.hpp"
 
@@ -43,6 +44,8 @@ std::pair<double, double> sweep_sgd(Team& team, Residuals<Real>& residuals, doub
     }
     // Eight lanes at a time: a rank that is no multiple of eight is swept in a padded copy.
     const int padded_rank = (rank + kLanes - 1) / kLanes * kLanes;
+    const size_t scratch_size = static_cast<size_t>(padded_rank) * (design.blocks.size() + 1);
+    require_at_most(scratch_size, INT32_MAX, "an interaction", "sums (rank × blocks)", "take a lower rank");
     std::vector<Real> padded;
     Real* v = factors.data;
     auto copy_rows = [&](const Real* from, int from_rank, Real* to, int to_rank) {
@@ -69,7 +72,7 @@ std::pair<double, double> sweep_sgd(Team& team, Residuals<Real>& residuals, doub
                             .linear_ridge = ridge_w.data(),
                             .rank = padded_rank,
                             .cross = residuals.cross()};
-    std::vector<Real> scratch(static_cast<size_t>(padded_rank) * (design.blocks.size() + 1));
+    std::vector<Real> scratch(scratch_size);
     auto level = static_cast<Real>(bias);
     double loss = 0;
     team.run(static_cast<int64_t>(order.size()), kChunk, [&](int64_t begin, int64_t end, int) {

@@ -16,6 +16,7 @@ from bitfm.data.files import quoted
 from bitfm.data.parsing import as_text
 from bitfm.data.tables._dialect import CELL_BYTES
 from bitfm.errors import TableError, ValueInTableError
+from bitfm.validation import check_count
 
 
 class FrameKind(Enum):
@@ -34,6 +35,7 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     several types keeps them (Polars' ``Object``).
     """
     frame, kind = _converted(what, given)
+    check_count(what, len(frame), "rows", error=TableError)
     for column in frame:
         if column.estimated_size() > CELL_BYTES:
             _need_short_texts(what, column)
