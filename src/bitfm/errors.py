@@ -65,3 +65,7 @@ class NewerModelFileError(ModelFileError, code="newer-model-file"):
 
 class NotFittedError(BitfmError, ValueError, AttributeError, code="not-fitted"):
     """A recommender was asked before it was fitted."""
+
+
+class ForkedProcessError(BitfmError, RuntimeError, code="forked-process"):
+    """A process was to do what needs Polars' threads, but it was forked from one that had started them."""

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from bitfm.data.splits import split_per_user
-from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of
+from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of, with_missing
+from bitfm.data.vocabulary import PackedStrings, Vocabulary
 from bitfm.errors import TableError
 
 __all__ = ["ColumnRoles", "HeldOut", "Interactions"]
@@ -126,7 +127,7 @@ class Interactions:
             raise ValueError(f"context: {', '.join(map(repr, context))} names a column twice; name each once.")
         frame, frames = as_frame(what, table)
         absent = [name for name in optional if name not in frame.columns]
-        frame = frame.with_columns(pl.lit(None).alias(name) for name in absent if name != time)
+        frame = with_missing(frame, [name for name in absent if name != time])
         time = None if time in absent else time
         for role, column in (("user", user), ("item", item), ("target", target), ("time", time)):
             if column is not None:
@@ -140,7 +141,7 @@ class Interactions:
             (users.whole, items.whole),
             None if target is None else numbers_of(what, frame, target),
             None if time is None else times_of(what, frame, time),
-            frame.select(context) if context else None,
+            frame[list(context)] if context else None,
             ColumnRoles(user, item, target, context, time),
             frames,
         )
@@ -157,7 +158,7 @@ class Interactions:
             items=self.items[rows],
             target=None if self.target is None else self.target[rows],
             times=None if self.times is None else self.times[rows],
-            context=None if self.context is None else self.context[rows],
+            context=None if self.context is None else pl.DataFrame([column[rows] for column in self.context]),
         )
 
     def latest(self) -> Interactions:
@@ -167,11 +168,11 @@ class Interactions:
         """
         if self.distinct or self.target is None or self.context is not None:
             return self
-        pairs = pl.DataFrame({"user": self.users, "item": self.items, "row": np.arange(len(self))})
-        if self.times is not None:
-            pairs = pairs.with_columns(time=pl.Series(self.times)).sort("time", maintain_order=True)
-        rows = pairs.unique(["user", "item"], keep="last", maintain_order=True)["row"]
-        kept = self if len(rows) == len(self) else self.take(rows.sort().to_numpy())
+        users, items = (Vocabulary.of(ids).indices(ids).astype(np.int64) for ids in (self.users, self.items))
+        order = np.arange(len(self)) if self.times is None else np.argsort(self.times, kind="stable")
+        pairs = (users * (items.max(initial=0) + 1) + items)[order]
+        _, last = np.unique(pairs[::-1], return_index=True)
+        kept = self if len(last) == len(self) else self.take(np.sort(order[::-1][last]))
         return replace(kept, distinct=True)
 
     def split(self, share: float, seed: int = 0) -> tuple[Interactions, Interactions]:
@@ -194,9 +195,7 @@ class Interactions:
         return self._parts(held_out)
 
     def _parts(self, held_out: HeldOut) -> tuple[Interactions, Interactions]:
-        ids = self.users.alias("id").to_frame()
-        index = ids.unique(maintain_order=True).with_row_index("index")
-        users = ids.join(index, on="id", how="left", maintain_order="left")["index"].to_numpy()
+        users = Vocabulary.of(self.users).indices(self.users)
         train = split_per_user(users, 1 - held_out.share, held_out.seed)
         return replace(self.take(train), held_out=held_out), self.take(~train)
 
@@ -204,6 +203,7 @@ class Interactions:
         """Return what tells these ids in this order from others, whatever format they were kept in."""
         digest = hashlib.blake2b(digest_size=8)
         for ids in (self.users, self.items):
-            digest.update(ids.str.len_bytes().to_numpy().astype("<u4").tobytes())  # where one id ends
-            digest.update(ids.str.join("").item().encode())
+            packed = PackedStrings.of(ids)
+            digest.update(np.diff(packed.offsets).astype("<u4").tobytes())  # where one id ends
+            digest.update(packed.data.data)
         return digest.hexdigest()

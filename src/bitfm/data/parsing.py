@@ -11,13 +11,22 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from bitfm.data.forks import few, need_threads, present
+from bitfm.data.vocabulary import Vocabulary
+
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
+_CALENDAR = -62_135_510_400, 253_402_214_400  # seconds since 1970; a day of either end is left to zones
 _LATEST = 2**53  # seconds; beyond it a double no longer holds each
-_WRITTEN = r"^([-+]?)[$€£¥]?\s?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)?\s?[$€£¥%]?$"  # 1,299.50 or $4.99 or 12 %
+BLANK = f"[{_BLANKS}]"  # as Polars strips them; Python's own has four control characters more
+_WRITTEN = re.compile(  # 1,299.50 or $4.99 or 12 %
+    rf"([-+]?)[$€£¥]?{BLANK}?([0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(\.[0-9]+)?{BLANK}?[$€£¥%]?"
+)
 _CLOCK = r"([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,][0-9]+)?)?)?"
 _ZONE = r"(?:Z|UTC|([+-])([0-9]{2})(?::?([0-9]{2}))?)"
-_DATE = rf"^([0-9]{{4}}-?(?:[0-9]{{2}}-?[0-9]{{2}}|W[0-9]{{2}}(?:-?[1-7])?))(?:[T ]{_CLOCK}\s?{_ZONE}?)?$"
+_DATE = rf"^([0-9]{{4}}-?(?:[0-9]{{2}}-?[0-9]{{2}}|W[0-9]{{2}}(?:-?[1-7])?))(?:[T ]{_CLOCK}{BLANK}?{_ZONE}?)?$"
 _PLAIN_VALUE = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _DATE_VALUE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
 
@@ -26,16 +35,28 @@ def as_text(values: pl.Series) -> pl.Series:
     """Return a column of any type as strings, so that the same value always reads the same.
 
     Whole floats read as integers, since pandas turns integers into floats where some are missing, and a time at
-    midnight reads as its date. NaN is missing. Strings stay as they are.
+    midnight reads as its date. NaN is missing, and so is a time before the year 1 or after 9999. Strings stay as they
+    are.
     """
     dtype = values.dtype
     if dtype == pl.String:
         return values
     if dtype.is_float() or dtype.is_decimal():
-        number = (values.cast(pl.Float64) if dtype.is_decimal() else values).fill_nan(None)
-        fits = (number == number.floor()) & (number.abs() < _TOO_LARGE)
-        return number.set(~fits, None).cast(pl.Int64).cast(pl.String).fill_null(number.cast(pl.String))
-    if dtype == pl.Datetime:
+        number = values.cast(pl.Float64)
+        array = number.to_numpy()
+        whole = is_whole(array)
+        other = (number if dtype.is_decimal() else values).cast(pl.String).set(pl.Series(np.isnan(array)), None)
+        integers = _with_nulls(values.name, np.where(whole, array, 0).astype(np.int64), whole)
+        return integers.cast(pl.String).zip_with(pl.Series(whole), other)
+    if isinstance(dtype, pl.Datetime):
+        ticks, per_second = _ticks(values)
+        seconds = ticks // per_second
+        values = values.set(pl.Series((seconds < _CALENDAR[0]) | (seconds >= _CALENDAR[1])), None)
+        if dtype.time_zone not in (None, "UTC"):
+            need_threads(f"a column of times in the zone {dtype.time_zone}", "give times in UTC")
+        elif few(len(values)):
+            moments = values.cast(pl.Datetime("us")).to_list()
+            return pl.Series(values.name, [_moment_text(moment) for moment in moments], dtype=pl.String)
         local = values.dt.replace_time_zone(None).cast(pl.Datetime("us"))
         return local.dt.strftime("%Y-%m-%d %H:%M:%S%.6f").str.strip_suffix(".000000").str.strip_suffix(" 00:00:00")
     if dtype in (pl.Object, pl.Binary, pl.Duration) or dtype.is_nested():
@@ -54,8 +75,17 @@ def one_as_text(value: Any) -> str | None:
 
 def as_words(values: pl.Series) -> pl.Series:
     """Return a column as text without blanks around it; empty is missing."""
-    text = as_text(values).str.strip_chars()
+    text = as_text(values)
+    if few(len(text)):
+        words = [None if one is None else one.strip(_BLANKS) or None for one in text.to_list()]
+        return pl.Series(values.name, words, dtype=pl.String)
+    text = text.str.strip_chars()
     return text.set(text == "", None)
+
+
+def is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which numbers are integers of up to 64 bits."""
+    return np.asarray((numbers == np.floor(numbers)) & (np.abs(numbers) < _TOO_LARGE))
 
 
 def parse_numbers(values: pl.Series) -> pl.Series:
@@ -72,22 +102,22 @@ def parse_numbers(values: pl.Series) -> pl.Series:
     if values.dtype.is_numeric() or values.dtype == pl.Boolean:
         return plain_numbers(values)
     text = as_words(values)
-    return _filled(plain_numbers(text), text, _WRITTEN, _written_numbers)
+    return _filled(plain_numbers(text), text, _written_numbers)
 
 
 def quantities(values: pl.Series) -> pl.Series:
     """Return what `parse_numbers` does, but also a duration in seconds and a date in seconds since 1970."""
-    if values.dtype == pl.Duration:
-        values = values.dt.total_microseconds() / 1e6
-    elif values.dtype in (pl.Date, pl.Datetime):
-        values = values.dt.epoch("us") / 1e6
+    if values.dtype in (pl.Duration, pl.Date, pl.Datetime):
+        ticks, per_second = _ticks(values)
+        return _with_nulls(values.name, ticks / per_second, present(values))
     return parse_numbers(values)
 
 
 def plain_numbers(values: pl.Series) -> pl.Series:
     """Return finite numbers, also of strings that are nothing but a number; null where one is anything else."""
     numbers = values.cast(pl.Float64, strict=False)
-    return numbers.set(~numbers.is_finite(), None)
+    finite = np.isfinite(numbers.to_numpy())
+    return numbers if finite.all() else numbers.set(pl.Series(~finite), None)
 
 
 def parse_times(values: pl.Series) -> pl.Series:
@@ -102,12 +132,13 @@ def parse_times(values: pl.Series) -> pl.Series:
     [86400, 5, 0, 7, None]
     """
     if values.dtype in (pl.Date, pl.Datetime):
-        return values.dt.epoch("s").cast(pl.Int64)
+        ticks, per_second = _ticks(values)
+        return _with_nulls(values.name, ticks // per_second, present(values))
     if values.dtype.is_numeric():
         return _whole_seconds(plain_numbers(values))
     text = as_words(values)
     times = _whole_seconds(plain_numbers(text))
-    return _dates(text) if times.null_count() == len(times) else _filled(times, text, _DATE, _dates)
+    return _dates(text) if times.null_count() == len(times) else _filled(times, text, _dates)
 
 
 def is_date(text: pl.Series) -> pl.Series:
@@ -148,11 +179,18 @@ def number_text(number: float) -> str:
 
 def _written_numbers(text: pl.Series) -> pl.Series:
     """Return the numbers of strings that were written for people."""
-    return plain_numbers(text.str.replace(_WRITTEN, "${1}${2}${3}").str.replace_all(",", "", literal=True))
+    return plain_numbers(pl.Series(text.name, [_written_number(one) for one in text.to_list()], dtype=pl.Float64))
+
+
+def _written_number(text: str) -> float | None:
+    found = _WRITTEN.fullmatch(text)
+    return float("".join(part or "" for part in found.groups()).replace(",", "")) if found else None
 
 
 def _dates(text: pl.Series) -> pl.Series:
     """Return the seconds since 1970 of strings as in ISO 8601."""
+    if few(len(text)):
+        return pl.Series(text.name, [None if one is None else _date(one) for one in text.to_list()], dtype=pl.Int64)
     groups = text.str.extract_groups(_DATE).struct
     day = groups.field("1").str.to_date("%Y-%m-%d", strict=False)
     if day.null_count() > text.null_count():
@@ -168,21 +206,74 @@ def _dates(text: pl.Series) -> pl.Series:
     return (seconds + (hour * 60 + minute) * 60 + second - east).alias(text.name)
 
 
+def _date(text: str) -> int | None:
+    """Return what `_dates` does of one string."""
+    found = re.fullmatch(_DATE, text)
+    if found is None:
+        return None
+    date = found[1].replace("-", "")
+    hour, minute, second, hours, minutes = (int(found[group] or 0) for group in (2, 3, 4, 6, 7))
+    if hour > 23 or minute > 59 or second > 60 or hours > 23 or minutes > 59:
+        return None
+    try:
+        day = _week_day(date) if "W" in date else _day(f"{date[:4]}-{date[4:6]}-{date[6:]}")
+    except ValueError:
+        return None
+    east = (hours * 60 + minutes) * 60
+    return ((day * 24 + hour) * 60 + minute) * 60 + second - (-east if found[5] == "-" else east)
+
+
+def _day(date: str) -> int:
+    """Return a day since 1970, also of the year 0, which Python has not."""
+    return int(np.datetime64(date, "D").astype(np.int64))
+
+
+def _week_day(date: str) -> int:
+    """Return the day since 1970 of a week date such as 2018W285, or of its Monday."""
+    week, weekday = int(date[5:7]), int(date[7:] or 1)
+    begin, end = (
+        fourth - (fourth + 3) % 7 for fourth in (_day(f"{int(date[:4]) + later:04}-01-04") for later in (0, 1))
+    )
+    day = begin + 7 * (week - 1) + weekday - 1
+    if not begin <= day < end:
+        raise ValueError(f"{date} is no day of a week of its year")
+    return day
+
+
 def _whole_seconds(numbers: pl.Series) -> pl.Series:
-    return numbers.set(numbers.abs() > _LATEST, None).floor().cast(pl.Int64)
+    array = numbers.to_numpy()
+    fits = np.abs(array) <= _LATEST
+    return _with_nulls(numbers.name, np.floor(np.where(fits, array, 0)).astype(np.int64), fits)
 
 
-def _filled(parsed: pl.Series, text: pl.Series, pattern: str, parse: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """Return what was parsed, and in its gaps what `parse` makes of the distinct strings that fit a pattern."""
+def _ticks(values: pl.Series) -> tuple[NDArray[np.int64], int]:
+    """Return times since 1970, or durations, 0 where a value is null, and how many of these units a second has."""
+    ticks = values.cast(pl.Int64).set(pl.Series(~present(values)), 0).to_numpy()
+    unit = getattr(values.dtype, "time_unit", None)
+    return (ticks * 86_400, 1) if unit is None else (ticks, {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit])
+
+
+def _with_nulls(name: str, values: NDArray[Any], there: NDArray[np.bool_]) -> pl.Series:
+    series = pl.Series(name, values)
+    return series if there.all() else series.set(pl.Series(~there), None)
+
+
+def _filled(parsed: pl.Series, text: pl.Series, parse: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Return what was parsed, and in its gaps what `parse` makes of the distinct strings there."""
     if parsed.null_count() == text.null_count():
         return parsed
-    odd = text.filter(parsed.is_null() & text.is_not_null()).unique()
-    odd = odd.filter(odd.str.contains(pattern))
-    if odd.is_empty():
-        return parsed
-    table = pl.DataFrame({"text": odd, "parsed": parse(odd)})
-    texts = pl.DataFrame({"text": text})
-    return parsed.fill_null(texts.join(table, on="text", how="left", maintain_order="left")["parsed"])
+    gaps = present(text) & ~present(parsed)
+    odd = text.filter(gaps)
+    known = Vocabulary.of(odd)
+    places = np.zeros(len(text), np.int32)
+    places[gaps] = known.indices(odd)
+    return parsed.zip_with(pl.Series(~gaps), parse(known.take(np.arange(len(known))))[places])
+
+
+def _moment_text(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return moment.isoformat(" ", "microseconds").removesuffix(".000000").removesuffix(" 00:00:00")
 
 
 def _python_as_text(value: Any) -> str | None:

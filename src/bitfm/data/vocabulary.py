@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from bitfm.data.forks import few, gathered
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.validation import MOST_ROWS, check_count
 
 _TENSORS = {"bytes": Tensor("uint8", "bytes"), "offsets": Tensor("int64", "offsets"), "sorted": Tensor("int64")}
-_FEW = 16  # so many lookups take less time than to set up a join
+_FEW = 16  # so many strings are found in less time than it takes to make a series of all
 _ENTRIES_PER_LOOKUP = 50  # a join looks at every entry; a lookup takes as long as so many of them
 _AT_ONCE = 1 << 20  # strings that are Python objects, or one joined string, at the same time
 
@@ -35,6 +36,10 @@ class PackedStrings:
     @classmethod
     def of(cls, strings: pl.Series) -> PackedStrings:
         """Pack a String series without nulls."""
+        if few(len(strings)):
+            encoded = [text.encode() for text in strings.to_list()]
+            ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+            return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
         offsets = np.append(0, np.cumsum(strings.str.len_bytes().to_numpy(), dtype=np.int64))
         data = np.empty(offsets[-1], np.uint8)
         for begin in range(0, len(strings), _AT_ONCE):
@@ -114,7 +119,12 @@ class Vocabulary:
     @classmethod
     def of(cls, values: pl.Series) -> Vocabulary:
         """Return the distinct strings of a String series, sorted by their UTF-8 bytes; nulls are left out."""
-        strings = _strings(values).drop_nulls().unique().sort()
+        strings = _strings(values)
+        if few(len(strings)):
+            texts = {text for text in strings.to_list() if text is not None}
+            strings = pl.Series(sorted(texts), dtype=pl.String)  # Python's order is that of the bytes
+        else:
+            strings = strings.drop_nulls().unique().sort()
         vocabulary = cls(PackedStrings.of(strings), PackedStrings(np.zeros(0, np.uint8), np.zeros(1, np.int64)))
         vocabulary._series = strings
         return vocabulary
@@ -139,7 +149,7 @@ class Vocabulary:
     def indices(self, values: pl.Series) -> NDArray[np.int32]:
         """Return the index of each string of a String series, -1 where it is null or unknown."""
         strings = _strings(values)
-        if len(strings) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
+        if len(strings) <= len(self) // _ENTRIES_PER_LOOKUP or few(len(strings)):
             indices = (-1 if text is None else self.find(text) for text in strings)
             return np.fromiter(indices, np.int32, len(strings))
         entries = pl.DataFrame({"text": self._series, "index": np.arange(len(self), dtype=np.int32)})
@@ -169,14 +179,14 @@ class Vocabulary:
             )
         if len(taken) <= max(_FEW, len(self) // _ENTRIES_PER_LOOKUP):
             return pl.Series(self.texts(taken.tolist()), dtype=pl.String)
-        series = pl.Series(taken)
-        return self._series.gather(series.set(series < 0, None)).alias("")
+        return gathered(self._series, taken).alias("")
 
     def extended(self, values: pl.Series) -> Vocabulary:
         """Return a vocabulary with the unknown strings of a String series after these, which keep their indices."""
-        strings = _strings(values).drop_nulls().unique(maintain_order=True)
-        unknown = strings.filter(self.indices(strings) < 0)
-        return Vocabulary(self._ordered, self._added.followed_by(PackedStrings.of(unknown)))
+        unknown = _strings(values).filter(self.indices(values) < 0)
+        indices, first = np.unique(Vocabulary.of(unknown).indices(unknown), return_index=True)
+        new = PackedStrings.of(unknown[np.sort(first[indices >= 0])])
+        return Vocabulary(self._ordered, self._added.followed_by(new))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps; ``sorted`` is how many of the first strings are sorted."""

@@ -38,7 +38,7 @@ def with_ratings(
     import polars as pl
 
     for name, ids in (("user", users), ("item", items)):
-        state = _with_ids(state, name, ids.unique(maintain_order=True), pl.DataFrame())
+        state = _with_ids(state, name, ids, pl.DataFrame())
     pairs = state.users.ids.indices(users), state.items.ids.indices(items)
     if ratings is not None and context is not None:  # the log is without what contexts add
         ratings = ratings - (state.scores(*pairs, context) - state.scores(*pairs, None))
@@ -82,7 +82,7 @@ def _values_in(table: FeatureTable, entries: FeatureTable) -> npt.NDArray[np.flo
 
 
 def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> State:
-    """Make room for distinct ids; the columns of the frame, if it has any, are theirs."""
+    """Make room for ids; the columns of the frame, if it has any, are theirs, which must then be distinct."""
     side = state.side(name).with_rows(ids, frame)
     users, items = (side, state.items) if name == "user" else (state.users, side)
     log = state.log.extended(InteractionMatrix(FeatureTable.empty(len(users), len(items))))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block
 from bitfm.data.interactions import Interactions
+from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import EmptyTableError
 from bitfm.parameters import Parameters, towers, with_all_ids
 from bitfm.recommender._inputs import contexts_of
@@ -74,11 +75,11 @@ def evaluate(state: State, parameters: Parameters, test: Interactions, k: int, b
 
     users, items = state.users.ids.indices(test.users), state.items.ids.indices(test.items)
     context = contexts_of(state, test)
-    names = test.users.rank("dense").to_numpy() - 1  # tells those apart who are not known
+    names = Vocabulary.of(test.users).indices(test.users)  # tells those apart who are not known
     if test.target is None:
-        unknown = np.unique(test.items.filter(items < 0), return_inverse=True)[1]
+        unknown = test.items.filter(items < 0)
         items = items.astype(np.int64)
-        items[items < 0] = len(state.items) + unknown  # which nobody can find
+        items[items < 0] = len(state.items) + Vocabulary.of(unknown).indices(unknown)  # which nobody can find
         if by == "interaction" or (by == "auto" and state.context):
             return _ranked(state, parameters, users, context, None, np.arange(len(items)), items, k)
         _, first, query = np.unique(names, return_index=True, return_inverse=True)

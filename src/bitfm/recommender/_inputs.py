@@ -12,7 +12,7 @@ from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.files import quoted
 from bitfm.data.interactions import Interactions
-from bitfm.data.tables import as_frame, ids_of, need_columns
+from bitfm.data.tables import as_frame, ids_of, need_columns, with_missing
 from bitfm.errors import MissingColumnError, UnknownIdError
 from bitfm.recommender._side import CONTEXT, context_block, distinct_ids, encode
 from bitfm.recommender._state import State
@@ -49,8 +49,6 @@ def contexts_of(state: State, read: Interactions) -> Block | None:
 
 def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Block | None]:
     """Return the indices of users and items to be scored, and contexts where there are any."""
-    import polars as pl
-
     if isinstance(pairs, Sequence) and not isinstance(pairs, str) and all(_is_pair(pair) for pair in pairs):
         return state.users.indices_of([u for u, _ in pairs]), state.items.indices_of([i for _, i in pairs]), None
     frame, _ = as_frame("pairs", pairs)
@@ -59,8 +57,8 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
     )
     if not state.context:
         return users, items, None
-    missing = [pl.lit(None).alias(c.name) for c in state.context if c.name not in frame.columns]
-    return users, items, context_block(state.context, frame.with_columns(missing))
+    absent = [column.name for column in state.context if column.name not in frame.columns]
+    return users, items, context_block(state.context, with_missing(frame, absent))
 
 
 def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFrame]:
@@ -131,7 +129,7 @@ def _entries(state: State, history: Any) -> Iterable[Any]:
         frame, _ = as_frame("history", history)
         names = [state.items.id_column, *([state.target] if state.target in frame.columns else [])]
         need_columns("history", frame, names)
-        return frame.select(names).rows() if len(names) == 2 else frame[names[0]].to_list()
+        return frame[names].rows() if len(names) == 2 else frame[names[0]].to_list()
     if isinstance(history, np.ndarray):
         return [tuple(row) for row in history.tolist()] if history.ndim == 2 else list(history.tolist())
     alone = isinstance(history, tuple) and len(history) == 2 and isinstance(history[1], int | float)

@@ -105,7 +105,7 @@ def answer(state: State, found: Found, users: list[Any] | None = None) -> Any:
     else:
         queries, ranks = np.nonzero(found.items >= 0)
         items, scores = found.items[queries, ranks], found.scores[queries, ranks]
-        series = [] if users is None else [pl.Series("user", users, strict=False).gather(queries)]
+        series = [] if users is None else [pl.Series("user", users, strict=False)[queries]]
         series += [pl.Series("rank", ranks + 1), state.items.ids_of(items).alias("item"), pl.Series("score", scores)]
     if titles is not None:
         series.append(titles.take(items).alias("title"))

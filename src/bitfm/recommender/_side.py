@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.forks import few
 from bitfm.data.parsing import as_text, one_as_text
 from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
 from bitfm.data.tables.values import Ids
@@ -137,8 +138,7 @@ class Side:
             told = titles.column in frame.columns
             texts = as_text(frame[titles.column]) if told else ids[:0]
             titles = titles.replaced(indices if told else indices[:0], texts, len(extended))
-        whole = (ids.cast(pl.Int64, strict=False).cast(pl.String) == ids).fill_null(False).all()
-        integers = self.integer_ids and whole
+        integers = self.integer_ids and ids.cast(pl.Int64, strict=False).cast(pl.String).equals(ids)
         return replace(self, ids=extended, integer_ids=integers, tables=tuple(tables), titles=titles)
 
 
@@ -185,9 +185,18 @@ def context_block(columns: Sequence[FittedColumn], frame: pl.DataFrame) -> Block
     import polars as pl
 
     names = [column.name for column in columns]
-    distinct = frame = frame.select(names)
+    distinct = frame = frame[names]
     rows = np.arange(len(frame), dtype=np.int32)
-    if not any(dtype == pl.Object or dtype.is_nested() for dtype in frame.dtypes):  # which Polars cannot tell apart
+    if any(dtype == pl.Object or dtype.is_nested() for dtype in frame.dtypes):
+        pass  # Polars cannot tell such values apart
+    elif few(len(frame)):
+        found: dict[tuple[Any, ...], int] = {}
+        whole = pl.DataFrame([column.cast(pl.Int64) if column.dtype.is_temporal() else column for column in frame])
+        keys = (tuple("NaN" if value != value else value for value in row) for row in whole.rows())
+        rows = np.array([found.setdefault(key, len(found)) for key in keys], np.int32)
+        first = np.unique(rows, return_index=True)[1]
+        distinct = pl.DataFrame([column[first] for column in frame])
+    else:
         distinct = frame.unique(maintain_order=True).with_row_index("bitfm row")
         joined = frame.join(distinct, on=names, how="left", nulls_equal=True, maintain_order="left")
         rows = joined["bitfm row"].cast(pl.Int32).to_numpy()

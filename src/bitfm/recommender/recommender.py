@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from bitfm import persist
 from bitfm.data.blocks import Blocks
+from bitfm.data.forks import need_threads
 from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.errors import ModelFileError, NotFittedError
 from bitfm.parameters import Explanation, Parameters, kind_of, without_fields
@@ -26,6 +28,24 @@ if TYPE_CHECKING:  # a query needs no estimator
     from bitfm.models.base import FeatureModel
 
 __all__ = ["Recommender"]
+
+_locks: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
+
+
+def _new_lock() -> threading.Lock:
+    lock = threading.Lock()
+    _locks.add(lock)
+    return lock
+
+
+def _free_locks() -> None:
+    """Free what other threads held when the process was forked: the child lacks them, and no state is half made."""
+    for lock in _locks:
+        if lock.locked():
+            lock.release()
+
+
+os.register_at_fork(after_in_child=_free_locks)
 
 
 @dataclass(eq=False, repr=False)
@@ -114,13 +134,13 @@ class Recommender:
     _state: State | None = field(default=None, init=False)
     _examples: tuple[Blocks, npt.NDArray[np.float64]] | None = field(default=None, init=False)
     # One change at a time, each on top of the last; queries do not wait.
-    _changing: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _changing: threading.Lock = field(default_factory=_new_lock, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_changing", "_examples")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state | {"_examples": None, "_changing": threading.Lock()}
+        self.__dict__ |= state | {"_examples": None, "_changing": _new_lock()}
 
     def __repr__(self) -> str:
         if self._state is None:
@@ -173,11 +193,14 @@ class Recommender:
         ------
         TableError
             If a table cannot be used; the message names table, column and row. What was fitted before stays.
+        ForkedProcessError
+            If the process was forked from one that had started Polars' threads.
         """
         from bitfm.recommender._fitting import fit_state
 
         if title is not None and items is None:
             raise ValueError(f"title={title!r} is a column of items, but there is no table of items; give items=.")
+        need_threads("fit", "fit before the fork")
         given = Interactions.of(interactions, user=user, item=item, target=target, context=context, time=time)
         state, examples = fit_state(self, given, users, items, title, callback)
         with self._changing:

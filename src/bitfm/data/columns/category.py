@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import as_text, as_words
+from bitfm.data.forks import few, need_threads
+from bitfm.data.parsing import BLANK, as_text, as_words
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _KEEP_ALL = 10_000  # distinct values; of more than these, those that occur once are left out
 _SEPARATORS = "|;,"
+_WRAPPED = rf"^{BLANK}*\[(.*)\]{BLANK}*$"
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _GOOD_SHARE = 0.05  # of the values must have the separator
 _REPEATED = 0.75  # of the values in lists must occur in several rows
@@ -39,6 +42,7 @@ class _Categories(Kind):
 
     def choose(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose among the non-null strings of a series."""
+        need_threads(f"choosing the categories of column {name!r}", "choose them before the fork")
         counts = pl.DataFrame({"value": values.drop_nulls()}).group_by("value").len()
         distinct = len(counts)
         if distinct > _KEEP_ALL:
@@ -191,16 +195,25 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
     """Return the row of each listed value, and these values; a value that is no list counts as a list of one."""
     if values.dtype == pl.Object:
         values = _python_lists(values, separator)
-    if values.dtype == pl.Array:
-        values = values.arr.to_list()
-    if values.dtype != pl.List:
+    if isinstance(values.dtype, pl.Array):
+        values = values.cast(pl.List(values.dtype.inner))
+    if not isinstance(values.dtype, pl.List):
         text = as_text(values)
         if separator is None:
             return np.arange(len(text)), text
+        if few(len(text)):
+            return _flat([[] if one is None else _split(one, separator) for one in text.to_list()], pl.String())
         values = _unwrapped(text).str.split(separator)
+    elif few(len(values)):
+        return _flat([one or [] for one in values.to_list()], values.dtype.inner)
     lengths = values.list.len().fill_null(0).to_numpy()
     tokens = values.filter(lengths > 0).explode()
     return np.repeat(np.arange(len(values)), lengths), tokens
+
+
+def _flat(lists: list[list[Any]], dtype: Any) -> tuple[NDArray[np.int64], pl.Series]:
+    rows = np.repeat(np.arange(len(lists)), np.array([len(one) for one in lists], np.int64))
+    return rows, pl.Series([value for one in lists for value in one], dtype=dtype)
 
 
 def sample_of(values: pl.Series) -> pl.Series:
@@ -225,8 +238,14 @@ def find_separator(values: pl.Series) -> str | None:
 
 def _unwrapped(text: pl.Series) -> pl.Series:
     """Return lists that were written with brackets and quotes, such as ``['old', 'red']``, without them."""
-    inner = text.str.extract(r"^\s*\[(.*)\]\s*$", 1)
+    inner = text.str.extract(_WRAPPED, 1)
     return inner.str.replace_all(r"[\"']", "").zip_with(inner.is_not_null(), text)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Return the values of one list that is a string, whether it has brackets and quotes or not."""
+    inner = re.fullmatch(_WRAPPED, text)
+    return (text if inner is None else re.sub(r"[\"']", "", inner[1])).split(separator)
 
 
 def _separates(separator: str, text: pl.Series) -> bool:

@@ -17,6 +17,7 @@ from bitfm.data.columns.infer import ObservedColumn
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.columns.number import Bins
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.forks import present
 from bitfm.data.parsing import parse_times
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors
@@ -82,7 +83,7 @@ class DateParts(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the parts, and take the years."""
-        times = _moments(values).drop_nulls()
+        times, _ = _moments(values)
         wanted = self.parts or [part for part in _SIZES if len(np.unique(_codes(times, part))) > 1]
         parts = tuple(part for part in _SIZES if part in wanted)
         years = _codes(times, "year") if "year" in parts else np.zeros(0)
@@ -90,7 +91,7 @@ class DateParts(Kind):
 
     def readable(self, values: pl.Series) -> bool:
         """Tell whether any value is a time."""
-        return _moments(values).count() > 0
+        return len(_moments(values)[0]) > 0
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -118,12 +119,11 @@ class _FittedDates(FittedColumn):
         return int(self._starts[-1])
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        times = _moments(values)
-        columns = np.full((len(times), len(self.parts)), -1, np.int32)
-        present = times.is_not_null().to_numpy()
+        times, there = _moments(values)
+        columns = np.full((len(values), len(self.parts)), -1, np.int32)
         for i, part in enumerate(self.parts):
-            codes = _codes(times.drop_nulls(), part)
-            columns[present, i] = self.years.find(codes) if part == "year" else codes
+            codes = _codes(times, part)
+            columns[there, i] = self.years.find(codes) if part == "year" else codes
         known = columns >= 0
         indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         indices = (columns + np.array(self._starts[:-1], np.int32))[known]
@@ -147,14 +147,24 @@ class _FittedDates(FittedColumn):
         return vars(self.years)
 
 
-def _moments(values: pl.Series) -> pl.Series:
-    """Return a column of any type as times in UTC, null where a value is none or not of the calendar."""
+def _moments(values: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the times of a column of any type, in seconds since 1970, UTC, and which of its values these are.
+
+    The others are none, or not of the calendar.
+    """
     seconds = parse_times(values)
     seconds = seconds.set((seconds < _FIRST) | (seconds > _LAST), None)
-    return (seconds * 1000).cast(pl.Datetime("ms"))
+    there = present(seconds)
+    return seconds.filter(there).to_numpy(), there
 
 
-def _codes(times: pl.Series, part: str) -> NDArray[np.float64]:
+def _codes(times: NDArray[np.int64], part: str) -> NDArray[np.float64]:
     """Return the year, or the month, the weekday or the hour counted from 0."""
-    codes: NDArray[np.float64] = getattr(times.dt, part)().to_numpy().astype(np.float64)
-    return codes - 1 if part in ("month", "weekday") else codes
+    days = times // 86_400
+    if part == "weekday":
+        return np.asarray((days + 3) % 7, np.float64)  # 1970 began on a Thursday
+    if part == "hour":
+        return np.asarray(times // 3600 % 24, np.float64)
+    first, last = days.min(initial=0), days.max(initial=0)  # of few days it takes less time than of all times
+    months = np.arange(first, last + 1).astype("M8[D]").astype("M8[M]").astype(np.int64)[days - first]
+    return np.asarray(months // 12 + 1970 if part == "year" else months % 12, np.float64)

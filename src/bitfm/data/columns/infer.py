@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bitfm.data.columns.category import exploded, has_lists, sample_of
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, all_kinds, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
+from bitfm.data.forks import need_threads
 from bitfm.data.parsing import as_words, is_date, quantities
 from bitfm.persist import Tensors, check_tensors
 
@@ -181,6 +182,7 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
     >>> infer_kind("genres", pl.Series(["Comedy|Drama", "Drama", "Comedy", "Drama|Comedy"]))
     Inferred(kind=MultiCategory(separator='|', max_categories=1000000), reason="lists separated by '|'")
     """
+    need_threads(f"inferring the kind of column {name!r}", "infer it before the fork")
     column = ObservedColumn(name, values)
     for kind in all_kinds():
         if (inferred := kind.infer(column)) is not None:

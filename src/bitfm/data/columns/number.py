@@ -117,7 +117,8 @@ class Number(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the bins, or take the mean and the spread."""
-        numbers = quantities(values).drop_nulls().to_numpy()
+        numbers = quantities(values).to_numpy()
+        numbers = numbers[~np.isnan(numbers)]
         if self.scale == "bins":
             return _FittedBins(name, self, Bins.of(numbers, self.bins, self.bins))
         if not len(numbers):

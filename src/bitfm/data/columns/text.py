@@ -74,13 +74,13 @@ class Text(Kind):
         """Choose the words."""
         from bitfm.data.words import Words  # scikit-learn, which a query does not need
 
-        texts = as_words(values).drop_nulls().to_list()
+        texts = [text for text in as_words(values).to_list() if text is not None]
         words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
         try:
             words.fit(texts)
         except ValueError:  # scikit-learn's way to say that no word is left
-            return _FittedText(name, self, [], np.zeros(0))
-        return _FittedText(name, self, words.words_.tolist(), words.idf_)
+            return _FittedText(name, self, Vocabulary.of(pl.Series([], dtype=pl.String)), np.zeros(0))
+        return _FittedText(name, self, Vocabulary.of(pl.Series(words.words_.tolist(), dtype=pl.String)), words.idf_)
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -88,38 +88,38 @@ class Text(Kind):
         weights = {key: tensor for key, tensor in tensors.items() if key in _WEIGHTS}
         known = Vocabulary.from_tensors({key: tensor for key, tensor in tensors.items() if key not in _WEIGHTS})
         check_tensors(weights, _WEIGHTS, {"words": len(known)})
-        words = known.take(np.arange(len(known))).to_list()
-        if len(set(words)) != len(words):
-            raise ModelFileError(f"has {len(words)} weights for {len(set(words))} different words")
-        return _FittedText(name, self, words, weights["idf"])
+        column = _FittedText(name, self, known, weights["idf"])
+        if len(column.places) != len(known):
+            raise ModelFileError(f"has {len(known)} weights for {len(column.places)} different words")
+        return column
 
 
 @dataclass(eq=False)
 class _FittedText(FittedColumn):
     """Rows of unit length of TF-IDF weights."""
 
-    words: list[str]
+    known: Vocabulary
     idf: NDArray[np.float64]
 
     @property
     def width(self) -> int:
-        return len(self.words)
+        return len(self.known)
 
     @cached_property
-    def _columns(self) -> dict[str, int]:
-        return {word: column for column, word in enumerate(self.words)}
+    def places(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.known.take(np.arange(len(self.known))))}
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return tfidf_table(as_words(values).to_list(), self._columns, self.idf)
+        return tfidf_table(as_words(values).to_list(), self.places, self.idf)
 
     def label(self, feature: int) -> str:
-        return self.words[feature]
+        return self.known[feature]
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
 
     def tensors(self) -> Tensors:
-        return Vocabulary.of(pl.Series(self.words, dtype=pl.String)).tensors() | {"idf": self.idf}
+        return self.known.tensors() | {"idf": self.idf}
 
 
 def tfidf_table(texts: Iterable[str | None], columns: Mapping[str, int], idf: NDArray[np.float64]) -> FeatureTable:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from bitfm.data.files import quoted
+from bitfm.data.forks import few, gathered, need_threads
 from bitfm.data.parsing import as_text
 from bitfm.data.tables._dialect import CELL_BYTES
 from bitfm.errors import TableError, ValueInTableError
@@ -46,6 +47,7 @@ def _converted(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS
     if isinstance(given, pl.LazyFrame):
+        need_threads(f"{what}, a lazy frame,", "collect it before the fork")
         return given.collect(), FrameKind.POLARS
     pandas = sys.modules.get("pandas")  # who has a frame of it has imported it
     if pandas is not None and isinstance(given, pandas.DataFrame):
@@ -68,13 +70,17 @@ def _converted(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
 
 def _need_short_texts(what: str, column: pl.Series) -> None:
     """Refuse a text that is no id and no category: a fit has several copies of each."""
-    texts = column.explode() if isinstance(column.dtype, pl.List) else column
-    if texts.dtype != pl.String:
+    listed = isinstance(column.dtype, pl.List)
+    if (column.dtype.inner if isinstance(column.dtype, pl.List) else column.dtype) != pl.String:
         return
-    sizes = texts.str.len_bytes()
-    longest = sizes.arg_max()
-    if longest is not None and sizes[longest] > CELL_BYTES:
-        where = f"{what}, column {quoted(column.name)}" + (f", row {longest + 1}" if texts is column else "")
+    if few(len(column)):
+        texts = (text for one in column.to_list() for text in ((one or ()) if listed else (one,)))
+        sizes = np.array([len((text or "").encode()) for text in texts], np.int64)
+    else:
+        sizes = (column.explode() if listed else column).str.len_bytes().fill_null(0).to_numpy()
+    longest = int(sizes.argmax()) if len(sizes) else 0
+    if sizes.max(initial=0) > CELL_BYTES:
+        where = f"{what}, column {quoted(column.name)}" + ("" if listed else f", row {longest + 1}")
         told = f"a text of {sizes[longest] >> 20:,} MiB, but one has {CELL_BYTES >> 20} at most"
         raise ValueInTableError(f"{where}: {told}; leave it out, or cut it")
 
@@ -85,7 +91,7 @@ def in_kind(frame: pl.DataFrame, kind: FrameKind) -> Any:
         if kind is FrameKind.PANDAS:
             return _to_pandas(frame)
         if kind is FrameKind.ARROW:
-            return frame.to_arrow()
+            return _to_arrow(frame)
     except ImportError:
         pass
     return frame
@@ -95,6 +101,11 @@ def from_rows(what: str, rows: Sequence[Mapping[Any, Any]]) -> pl.DataFrame:
     """Return a frame of rows; what a row lacks is missing there."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     return _from_columns(what, {name: [row.get(name) for row in rows] for name in names})
+
+
+def with_missing(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return a frame with more columns, all of whose values are missing."""
+    return frame.hstack([pl.Series(name, [None] * len(frame)) for name in names])
 
 
 def _from_columns(what: str, columns: Mapping[Any, Any]) -> pl.DataFrame:
@@ -151,7 +162,10 @@ def _series_of(name: str, values: Any) -> pl.Series:
 
 def _without_nan(series: pl.Series) -> pl.Series:
     """Python and pandas say NaN where a value is missing."""
-    return series.fill_nan(None) if series.dtype.is_float() and series.is_nan().any() else series
+    if not series.dtype.is_float():
+        return series
+    missing = np.isnan(series.to_numpy())
+    return series.set(pl.Series(missing), None) if missing.any() else series
 
 
 def _check_names(what: str, names: list[str]) -> None:
@@ -165,7 +179,7 @@ def _from_arrow(what: str, given: Any) -> pl.DataFrame:
     if isinstance(names, list):
         _check_names(what, names)  # Polars drops all but one of them
     try:
-        return pl.DataFrame(given)
+        return pl.Series(given).struct.unnest()  # without Polars' threads, as a frame would not be made
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         raise TypeError(f"{what} is not a table of Arrow ({error}); give one with columns") from None
 
@@ -189,17 +203,17 @@ def _from_pandas_series(name: str, column: Any) -> pl.Series:
     kind = type(column.dtype).__name__
     if kind == "CategoricalDtype":
         texts = as_text(_from_pandas_series(name, column.cat.categories.to_series()))
-        codes = pl.Series(column.cat.codes.to_numpy().astype(np.int64))
-        return texts.gather(codes.replace(-1, None)).cast(pl.Categorical).alias(name)
+        return gathered(texts, column.cat.codes.to_numpy()).cast(pl.Categorical).alias(name)
     if kind == "ArrowDtype":
         return pl.Series(name, column.array.__arrow_array__())
     if kind == "DatetimeTZDtype":
         moments = pl.Series(name, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
-        moments = moments.dt.replace_time_zone("UTC")
+        assert isinstance(moments.dtype, pl.Datetime)
+        unit = moments.dtype.time_unit
         try:
-            return moments.dt.convert_time_zone(str(column.dt.tz))
+            return moments.cast(pl.Datetime(unit, str(column.dt.tz)))
         except pl.exceptions.PolarsError:  # such as UTC+02:00: a fixed offset, which Polars has no name for
-            return moments
+            return moments.cast(pl.Datetime(unit, "UTC"))
     if isinstance(column.dtype, np.dtype) and column.dtype != object:
         return _series_of(name, column.to_numpy())
     missing = column.isna().to_numpy()
@@ -211,6 +225,13 @@ def _from_pandas_series(name: str, column: Any) -> pl.Series:
         values = values.copy()
         values[missing] = None
     return _series_of(name, values)
+
+
+def _to_arrow(frame: pl.DataFrame) -> Any:
+    """Return a table of Arrow, without Polars' threads."""
+    import pyarrow as pa
+
+    return pa.table([column.to_arrow() for column in frame], frame.columns)
 
 
 def _to_pandas(frame: pl.DataFrame) -> Any:

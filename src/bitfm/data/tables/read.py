@@ -17,6 +17,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from bitfm.data.files import STANDARD_INPUT, as_utf8, cut, is_parquet, not_parquet, read_content
+from bitfm.data.forks import need_threads
 from bitfm.data.libfm import read_libfm
 from bitfm.data.tables._dialect import ROW_BYTES
 from bitfm.data.tables._separated import read_separated
@@ -75,6 +76,7 @@ def read_table(
     check_path(source)
     name = os.fspath(source)
     shown = "standard input" if name == STANDARD_INPUT else name
+    need_threads(f"reading {shown}", "read it before the fork")
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError(f"columns is {list(columns)}; expected names that differ")
     for text in (*(columns or ()), separator or ""):

@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.data.files import quoted
-from bitfm.data.parsing import as_text, parse_numbers, parse_times
+from bitfm.data.forks import few, present
+from bitfm.data.parsing import as_text, as_words, is_whole, parse_numbers, parse_times
 from bitfm.errors import DuplicateRowsError, EmptyTableError, MissingColumnError, MixedIdsError, ValueInTableError
 
 _MANY = 30  # names in one message
@@ -40,26 +41,28 @@ def need_rows(what: str, frame: pl.DataFrame) -> None:
 
 def need_distinct(what: str, ids: pl.Series) -> None:
     """Raise an error that names the first id that occurs twice, and its rows."""
-    if ids.n_unique() == len(ids):
+    if (len(set(ids.to_list())) if few(len(ids)) else ids.n_unique()) == len(ids):
         return
-    second = (~ids.is_first_distinct()).arg_true()[0]
-    first = ids.eq_missing(pl.Series([ids[second]], dtype=ids.dtype)).arg_true()[0]
-    raise DuplicateRowsError(
-        f"{what} has {quoted(ids[second])} in row {first + 1} and again in row {second + 1}; keep one row for each id"
-    )
+    rows: dict[str, int] = {}
+    for row, one in enumerate(ids.to_list(), 1):
+        first = rows.setdefault(one, row)
+        if first < row:
+            raise DuplicateRowsError(
+                f"{what} has {quoted(one)} in row {first} and again in row {row}; keep one row for each id"
+            )
 
 
 def numbers_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
     """Return a column's finite numbers, or those that its strings stand for; see `parse_numbers`."""
     numbers = parse_numbers(frame[column])
-    _refuse(what, frame[column], numbers.is_null(), "value", "a finite number")
+    _refuse(what, frame[column], ~present(numbers), "value", "a finite number")
     return numbers.to_numpy()
 
 
 def times_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
     """Return a column's times in seconds since 1970, of whatever stands for one; see `parse_times`."""
     times = parse_times(frame[column])
-    _refuse(what, frame[column], times.is_null(), "time", "seconds since 1970 or a date such as 2018-07-13 20:15:00")
+    _refuse(what, frame[column], ~present(times), "time", "seconds since 1970 or a date such as 2018-07-13 20:15:00")
     return times.to_numpy()
 
 
@@ -69,12 +72,13 @@ def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
     if dtype == pl.Object:
         _need_one_type(what, values)
     text = as_text(values)
-    wrong = text.is_null() | (text.str.strip_chars() == "")
     if dtype.is_float() or dtype.is_decimal():
-        wrong |= text.str.contains(r"[^\d-]")  # a point, an exponent, NaN or inf
+        wrong = ~is_whole(values.cast(pl.Float64).to_numpy())
     elif dtype.is_nested() or dtype == pl.Binary:
-        wrong = pl.repeat(True, len(values), eager=True)
-    _refuse(what, text if dtype == pl.Object else values, wrong.fill_null(True), "id", "a string or a whole number")
+        wrong = np.ones(len(values), bool)
+    else:
+        wrong = ~present(as_words(text))
+    _refuse(what, text if dtype == pl.Object else values, wrong, "id", "a string or a whole number")
     return Ids(text, dtype.is_numeric() and len(values) > 0)
 
 
@@ -91,11 +95,11 @@ def _need_one_type(what: str, values: pl.Series) -> None:
             )
 
 
-def _refuse(what: str, values: pl.Series, wrong: pl.Series, thing: str, expected: str) -> None:
+def _refuse(what: str, values: pl.Series, wrong: NDArray[np.bool_], thing: str, expected: str) -> None:
     """Raise an error about the first wrong value."""
-    place = wrong.arg_max()
-    if place is None or not wrong[place]:
+    if not wrong.any():
         return
+    place = int(wrong.argmax())
     value: Any = values[place]
     if value is None or (isinstance(value, float) and np.isnan(value)):
         found = "is missing"
