@@ -12,10 +12,9 @@ using Indices = Array1<const int32_t>;
 using Floats = Array1<const float>;
 using Vectors = Array2<const float>;
 
-EventRows events_of(const Starts& start, const Indices& index, const Floats& weight,
-                    const std::optional<Floats>& target) {
+EventRows events_of(const Starts& start, const Indices& index, const Floats& value) {
     require(start.shape(0) > 0, "the rows' starts must rise from 0 to the number of events, one per row and one more");
-    return {span_of(start), span_of(index), span_of(weight), span_of(target)};
+    return {span_of(start), span_of(index), span_of(value)};
 }
 
 Sets sets_of(const Starts& start, const Indices& member) {
@@ -34,45 +33,65 @@ RowSystem system_of(const EventRows& events, const Vectors& other, const Floats&
 void bind_implicit(nb::module_& m) {
     m.def(
         "solve_rows",
-        [](Starts start, Indices index, Floats weight, std::optional<Floats> target, Vectors other, Floats unobserved,
+        [](Starts start, Indices index, Floats value, Vectors other, Floats unobserved,
            Floats ridge, std::optional<Vectors> prior, Array2<float> out, std::optional<Array1<float>> leverage,
            int n_threads) {
             const RowSystem system =
-                system_of(events_of(start, index, weight, target), other, unobserved, ridge, prior);
+                system_of(events_of(start, index, value), other, unobserved, ridge, prior);
             require(!leverage || leverage->shape(0) == index.shape(0), "one leverage per event is needed");
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
             solve_rows(team, system, matrix_of(out), span_of(leverage));
         },
-        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("weight").noconvert(),
-        nb::arg("target").noconvert().none(), nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(),
+        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
+        nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(),
         nb::arg("ridge").noconvert(), nb::arg("prior").noconvert().none(), nb::arg("out").noconvert(),
         nb::arg("leverage").noconvert().none(), nb::arg("n_threads"));
     m.def(
         "improve_rows",
-        [](Starts start, Indices index, Floats weight, std::optional<Floats> target, Vectors other, Floats unobserved,
+        [](Starts start, Indices index, Floats value, Vectors other, Floats unobserved,
            Floats ridge, std::optional<Vectors> prior, int steps, Array2<float> out, int n_threads) {
             const RowSystem system =
-                system_of(events_of(start, index, weight, target), other, unobserved, ridge, prior);
+                system_of(events_of(start, index, value), other, unobserved, ridge, prior);
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
             improve_rows(team, system, steps, matrix_of(out));
         },
-        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("weight").noconvert(),
-        nb::arg("target").noconvert().none(), nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(),
+        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
+        nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(),
         nb::arg("ridge").noconvert(), nb::arg("prior").noconvert().none(), nb::arg("steps"),
         nb::arg("out").noconvert(), nb::arg("n_threads"));
+    m.def(
+        "score_events",
+        [](Starts start, Indices index, Floats value, Vectors rows, Vectors other, Array1<float> out, int n_threads) {
+            const EventRows events = events_of(start, index, value);
+            nb::gil_scoped_release release;
+            Team team(n_threads, poll_signals);
+            score_events(team, events, matrix_of(rows), matrix_of(other), span_of(out));
+        },
+        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
+        nb::arg("rows").noconvert(), nb::arg("other").noconvert(), nb::arg("out").noconvert(), nb::arg("n_threads"));
+    m.def(
+        "sum_vectors",
+        [](Starts start, Indices index, Floats value, Vectors vectors, Array2<float> out, int n_threads) {
+            const EventRows entries = events_of(start, index, value);
+            nb::gil_scoped_release release;
+            Team team(n_threads, poll_signals);
+            sum_vectors(team, entries, matrix_of(vectors), matrix_of(out));
+        },
+        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
+        nb::arg("vectors").noconvert(), nb::arg("out").noconvert(), nb::arg("n_threads"));
     m.def("level_magnitudes", [](int bits) {
         const auto magnitudes = level_magnitudes(bits);
         return std::vector<float>(magnitudes.begin(), magnitudes.end());
     });
     m.def(
         "encode_levels",
-        [](Starts start, Indices index, Floats weight, Vectors users, Vectors teacher, Vectors decoded_users,
+        [](Starts start, Indices index, Floats value, Vectors users, Vectors teacher, Vectors decoded_users,
            Vectors decoded_teacher, Vectors unobserved_teacher, Vectors unobserved, Vectors gram, Floats ridge,
            Indices bits, int rounds, Array2<float> levels, Array1<float> gains, Array1<float> weights,
            Array1<double> objective, int n_threads) {
-            const Encoding encoding{.events = events_of(start, index, weight, {}),
+            const Encoding encoding{.events = events_of(start, index, value),
                                     .users = matrix_of(users),
                                     .teacher = matrix_of(teacher),
                                     .decoded_users = matrix_of(decoded_users),
@@ -87,7 +106,7 @@ void bind_implicit(nb::module_& m) {
             Team team(n_threads, poll_signals);
             encode_levels(team, encoding, {matrix_of(levels), span_of(gains), span_of(weights)}, span_of(objective));
         },
-        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("weight").noconvert(),
+        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
         nb::arg("users").noconvert(), nb::arg("teacher").noconvert(), nb::arg("decoded_users").noconvert(),
         nb::arg("decoded_teacher").noconvert(), nb::arg("unobserved_teacher").noconvert(),
         nb::arg("unobserved").noconvert(), nb::arg("gram").noconvert(), nb::arg("ridge").noconvert(),
@@ -95,11 +114,11 @@ void bind_implicit(nb::module_& m) {
         nb::arg("weights").noconvert(), nb::arg("objective").noconvert(), nb::arg("n_threads"));
     m.def(
         "find_neighbors",
-        [](Starts start, Indices index, Floats weight, std::optional<Floats> target, Floats held_out, Floats plain,
+        [](Starts start, Indices index, Floats value, Floats held_out, Floats plain,
            Starts history_start, Indices history, Starts holder_start, Indices holder, Vectors items, Vectors sums,
            float unobserved, float ridge, float beta, int candidates, Array2<int32_t> neighbors, Array2<float> values,
            int n_threads) {
-            const NeighborSearch search{.events = events_of(start, index, weight, target),
+            const NeighborSearch search{.events = events_of(start, index, value),
                                         .held_out = span_of(held_out),
                                         .plain = span_of(plain),
                                         .histories = sets_of(history_start, history),
@@ -114,8 +133,8 @@ void bind_implicit(nb::module_& m) {
             Team team(n_threads, poll_signals);
             find_neighbors(team, search, matrix_of(neighbors), matrix_of(values));
         },
-        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("weight").noconvert(),
-        nb::arg("target").noconvert().none(), nb::arg("held_out").noconvert(), nb::arg("plain").noconvert(),
+        nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
+        nb::arg("held_out").noconvert(), nb::arg("plain").noconvert(),
         nb::arg("history_start").noconvert(), nb::arg("history").noconvert(), nb::arg("holder_start").noconvert(),
         nb::arg("holder").noconvert(), nb::arg("items").noconvert(), nb::arg("sums").noconvert(),
         nb::arg("unobserved"), nb::arg("ridge"), nb::arg("beta"), nb::arg("candidates"),

@@ -3,6 +3,7 @@
 #include "retrieval/check.hpp"
 #include "retrieval/code_catalogue.hpp"
 #include "retrieval/code_paths.hpp"
+#include "retrieval/dense.hpp"
 #include "retrieval/rescore.hpp"
 #include "retrieval/search.hpp"
 #include "retrieval/vector_catalogue.hpp"
@@ -136,8 +137,8 @@ ArraysByName by_name(Arrays&& arrays, const typename Catalogue::Sizes& sizes) {
 
 template <class Path>
 auto find_best(const typename Path::Items& catalogue, const typename Path::Queries& queries,
-               const std::optional<Array1<const int64_t>>& start, const std::optional<Wholes>& excluded, int64_t n,
-               int n_threads) {
+               const std::optional<Array1<const int64_t>>& start, const std::optional<Wholes>& excluded,
+               const Additions& added, int64_t n, int n_threads) {
     require(start.has_value() == excluded.has_value(), "give starts and positions of what to exclude, or neither");
     require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
     require(n >= 0 && n <= catalogue.slots(), "n must be from 0 up to the number of slots");
@@ -147,7 +148,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
     {
         nb::gil_scoped_release release;
         Team team(n_threads, poll_signals);
-        search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, {n, position, score});
+        search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, added, {n, position, score});
     }
     return std::pair(own_array(std::move(position)), own_array(std::move(score)));
 }
@@ -160,7 +161,7 @@ void bind_search(nb::class_<BoundCatalogue<typename Path::Items>>& catalogue, co
         [](const BoundCatalogue<typename Path::Items>& self, Words live, Arrays... arrays,
            std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded, int64_t n, int n_threads) {
             const typename Path::Queries queries{span_of(arrays)...};
-            return find_best<Path>(self.with(live), queries, start, excluded, n, n_threads);
+            return find_best<Path>(self.with(live), queries, start, excluded, {}, n, n_threads);
         },
         nb::arg("live").noconvert(), nb::arg(names).noconvert()..., nb::arg("start").noconvert().none(),
         nb::arg("excluded").noconvert().none(), nb::arg("n"), nb::arg("n_threads"));
@@ -208,6 +209,20 @@ void bind_retrieval(nb::module_& m) {
     using Constants = Array1<const double>;
     bind_search<CodeByCode, Codes, Reals, Constants>(codes, "search_codes", "codes", "gains", "constants");
     bind_search<CodeByVector, Vectors, Constants>(codes, "search_vectors", "vectors", "constants");
+    codes.def(
+        "search_with_additions",
+        [](const BoundCatalogue<CodeCatalogue>& self, Words live, Vectors vectors, Constants constants,
+           std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded,
+           Array1<const int64_t> added_start, Wholes added, Reals values, Wholes slot_of, int64_t n, int n_threads) {
+            require(added_start.size() > 0, "additions: starts must have one entry per query and one more");
+            return find_best<CodeByVector>(self.with(live), {span_of(vectors), span_of(constants)}, start, excluded,
+                                           {span_of(added_start), span_of(added), span_of(values), span_of(slot_of)}, n,
+                                           n_threads);
+        },
+        nb::arg("live").noconvert(), nb::arg("vectors").noconvert(), nb::arg("constants").noconvert(),
+        nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(), nb::arg("added_start").noconvert(),
+        nb::arg("added").noconvert(), nb::arg("values").noconvert(), nb::arg("slot_of").noconvert(), nb::arg("n"),
+        nb::arg("n_threads"));
 
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
           nb::arg("positions").noconvert(), nb::arg("basis").noconvert(), nb::arg("weight"), nb::arg("nibbles"));
@@ -223,6 +238,26 @@ void bind_retrieval(nb::module_& m) {
             nb::arg("chunks"), nb::arg("dimensions"), nb::arg("leading"), nb::arg("nibble_chunks"));
     bind_search<VectorPath, Vectors, Constants>(vectors, "search", "vectors", "constants");
 
+    m.def(
+        "best_of_scores",
+        [](Array2<const float> scores, std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded,
+           int64_t n, int n_threads) {
+            require(start.has_value() == excluded.has_value(), "give starts and positions to exclude, or neither");
+            require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
+            require(n >= 0 && n <= static_cast<int64_t>(scores.shape(1)), "n must be at most the number of items");
+            const size_t size = scores.shape(0) * static_cast<size_t>(n);
+            UnsetVector<int64_t> position(size);
+            UnsetVector<float> score(size);
+            {
+                nb::gil_scoped_release release;
+                Team team(n_threads, poll_signals);
+                best_of_scores(team, matrix_of(scores), {span_of(start), span_of(excluded)}, {n, position, score});
+            }
+            return std::pair(own_array(std::move(position), {static_cast<int64_t>(scores.shape(0)), n}),
+                             own_array(std::move(score), {static_cast<int64_t>(scores.shape(0)), n}));
+        },
+        nb::arg("scores").noconvert(), nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(),
+        nb::arg("n"), nb::arg("n_threads"));
     m.def(
         "rescore",
         [](Wholes positions, Reals biases, Array2<const float> vectors, Array2<const float> queries,

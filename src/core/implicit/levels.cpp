@@ -110,7 +110,7 @@ class ItemEncoder {
             for (int64_t i = 0; i < count; ++i) {
                 const auto s = static_cast<size_t>(first + begin + i);
                 const int32_t user = e_.events.index[s];
-                const float *x = e_.decoded_users.row(user), weight = e_.events.weight[s];
+                const float *x = e_.decoded_users.row(user), weight = e_.events.weight(first + begin + i);
                 for (int64_t t = 0; t < size_; ++t) {
                     right_[i * size_ + t] = x[t];
                     left_[i * size_ + t] = weight * x[t];

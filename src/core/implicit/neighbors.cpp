@@ -62,7 +62,7 @@ class Regression {
     void choose_candidates(int64_t item) {
         met_.clear();
         for (int64_t s = first(item); s < last(item); ++s) {
-            const float e = s_.events.weight[s], a = s_.unobserved, y = s_.events.target_of(s);
+            const float e = s_.events.weight(s), a = s_.unobserved, y = s_.events.target(s);
             const float lacks = e * (y - s_.beta * s_.held_out[s]) + a * s_.beta * s_.plain[s];
             for (int32_t other : s_.histories.of(s_.events.index[s])) {
                 if (other == item) continue;
@@ -121,7 +121,7 @@ class Regression {
             here_.clear();
             for (int32_t other : s_.histories.of(s_.events.index[s]))
                 if (place_[other] >= 0) here_.push_back(place_[other]);
-            const float weight = s_.events.weight[s] - s_.unobserved;
+            const float weight = s_.events.weight(s) - s_.unobserved;
             for (int32_t i : here_)
                 for (int32_t j : here_)
                     if (i <= j) matrix_[i * n + j] += weight;

@@ -15,10 +15,6 @@ namespace {
 
 constexpr int64_t kGrain = 8, kPanel = 256, kColumns = 16;
 
-bool all_finite(std::span<const float> values) {
-    return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
-
 class RowSolver {
   public:
     explicit RowSolver(const RowSystem& system)
@@ -59,7 +55,7 @@ class RowSolver {
         for (int step = 0; step < steps && size > 0; ++step) {
             for (int64_t r = 0; r < width_; ++r) image[r] = diagonal_[r] * direction[r];
             kernels_.add_products(system_.other.data, width_, system_.events.index.data() + first_,
-                                  system_.events.weight.data() + first_, n_, direction.data(), image.data());
+                                  system_.events.value.data() + first_, n_, direction.data(), image.data());
             const float length = size / kernels_.dot(direction.data(), image.data(), width_);
             if (!std::isfinite(length)) break;
             kernels_.add_scaled(x, length, direction.data(), width_);
@@ -75,8 +71,8 @@ class RowSolver {
     size_t width() const { return static_cast<size_t>(width_); }
     bool has_prior() const { return system_.prior.rows > 0; }
     const float* vector(int64_t s) const { return system_.other.row(system_.events.index[first_ + s]); }
-    float weight(int64_t s) const { return system_.events.weight[first_ + s]; }
-    float target(int64_t s) const { return system_.events.target_of(first_ + s); }
+    float weight(int64_t s) const { return system_.events.weight(first_ + s); }
+    float target(int64_t s) const { return system_.events.target(first_ + s); }
 
     void begin(int64_t row) {
         first_ = system_.events.start[row];
@@ -178,15 +174,17 @@ class RowSolver {
 }  // namespace
 
 void EventRows::check(int64_t n, int64_t n_other) const {
+    check_layout(n, n_other);
+    require(std::all_of(value.begin(), value.end(), [](float v) { return std::isfinite(v) && v != 0; }),
+            "values of events must be finite numbers other than 0");
+}
+
+void EventRows::check_layout(int64_t n, int64_t n_other) const {
     require(n_rows() == n && start.front() == 0 && start.back() == static_cast<int64_t>(index.size()) &&
                 std::is_sorted(start.begin(), start.end()),
             "the rows' starts must rise from 0 to the number of events, one per row and one more");
-    require(weight.size() == index.size() && (target.empty() || target.size() == index.size()),
-            "one weight and one target per event are needed");
+    require(value.size() == index.size(), "one value per event is needed");
     for (int32_t i : index) require(i >= 0 && i < n_other, "an event names a row that there is not");
-    require(all_finite(weight) && std::all_of(weight.begin(), weight.end(), [](float e) { return e > 0; }),
-            "weights of events must be finite numbers above 0");
-    require(all_finite(target), "targets of events must be finite numbers");
 }
 
 void RowSystem::check(const Matrix<float>& out) const {
@@ -218,6 +216,32 @@ void improve_rows(Team& team, const RowSystem& system, int steps, Matrix<float> 
     team.run(out.rows, kGrain, [&](int64_t begin, int64_t end, int) {
         RowSolver solver(system);
         for (int64_t row = begin; row < end; ++row) solver.improve(row, steps, out.row(row));
+    });
+}
+
+void score_events(Team& team, const EventRows& events, Matrix<const float> rows, Matrix<const float> other,
+                  std::span<float> out) {
+    events.check_layout(rows.rows, other.rows);
+    require(rows.columns == other.columns, "all vectors must have as many dimensions");
+    require(out.size() == events.index.size(), "one score per event is needed");
+    const auto dot = isa().kernels->implicit.dot;
+    team.run(rows.rows, kGrain, [&](int64_t begin, int64_t end, int) {
+        for (int64_t row = begin; row < end; ++row)
+            for (int64_t s = events.start[row]; s < events.start[row + 1]; ++s)
+                out[s] = dot(rows.row(row), other.row(events.index[s]), rows.columns);
+    });
+}
+
+void sum_vectors(Team& team, const EventRows& entries, Matrix<const float> vectors, Matrix<float> out) {
+    entries.check_layout(out.rows, vectors.rows);
+    require(out.columns == vectors.columns, "all vectors must have as many dimensions");
+    const auto add_scaled = isa().kernels->implicit.add_scaled;
+    team.run(out.rows, kGrain, [&](int64_t begin, int64_t end, int) {
+        for (int64_t row = begin; row < end; ++row) {
+            std::fill_n(out.row(row), out.columns, 0.0f);
+            for (int64_t s = entries.start[row]; s < entries.start[row + 1]; ++s)
+                add_scaled(out.row(row), entries.value[s], vectors.row(entries.index[s]), out.columns);
+        }
     });
 }
 

@@ -33,14 +33,14 @@ inline void add_scaled(float* y, float scale, const float* x, int64_t n) {
     add_to(y, scale, x, n);
 }
 
-inline void add_products(const float* rows, int64_t width, const int32_t* index, const float* weight, int64_t n,
+inline void add_products(const float* rows, int64_t width, const int32_t* index, const float* value, int64_t n,
                          const float* v, float* out) {
     constexpr int64_t kAhead = 4;
     for (int64_t s = 0; s < n; ++s) {
         if (s + kAhead < n)
             for (int64_t at = 0; at < width; at += 16) __builtin_prefetch(rows + index[s + kAhead] * width + at);
         const float* row = rows + index[s] * width;
-        add_to(out, weight[s] * dot_of(row, v, width), row, width);
+        add_to(out, __builtin_fabsf(value[s]) * dot_of(row, v, width), row, width);
     }
 }
 

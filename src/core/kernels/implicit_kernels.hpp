@@ -25,8 +25,8 @@ struct ImplicitKernels {
     float (*dot)(const float* a, const float* b, int64_t n);
     // y += scale x.
     void (*add_scaled)(float* y, float scale, const float* x, int64_t n);
-    // out += Σ weight ⟨row, v⟩ row over the rows of a matrix that `index` names.
-    void (*add_products)(const float* rows, int64_t width, const int32_t* index, const float* weight, int64_t n,
+    // out += Σ |value| ⟨row, v⟩ row over the rows of a matrix that `index` names.
+    void (*add_products)(const float* rows, int64_t width, const int32_t* index, const float* value, int64_t n,
                          const float* v, float* out);
     // Solves U'Z = B in place; U is the upper triangle of an n × n matrix, B has n rows of `width` numbers.
     void (*solve_forward)(const float* u, int64_t n, float* b, int64_t width);
