@@ -5,6 +5,7 @@ from bitfm.parameters.explanation import Explanation, FeatureShare, PairShare, e
 from bitfm.parameters.fold_in import Ids, Prior, Ratings, SideMoments, fold_in, prior_variance
 from bitfm.parameters.growth import ids_of, with_all_ids, with_codes, with_ids, without_fields
 from bitfm.parameters.item_codes import ItemCodes, bits_of_dimensions, nearest_levels, to_steps
+from bitfm.parameters.neighbors import Neighbors
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
 from bitfm.parameters.saving import KINDS, LAYOUTS, Layout, ModelRecord, kind_of, pack_model, unpack_model
 from bitfm.parameters.tower import Tower, TowerRows, towers
@@ -21,6 +22,7 @@ __all__ = [
     "ItemCodes",
     "Layout",
     "ModelRecord",
+    "Neighbors",
     "PairShare",
     "Parameters",
     "Prior",

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from bitfm.core import event_scores, find_neighbors, multiply, vector_sums
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models.implicit.events import Events
-from bitfm.parameters import EventWeights, fold_in_events, to_steps
+from bitfm.parameters import EventWeights, Neighbors, fold_in_events, to_steps
 
-__all__ = ["NeighborSettings", "Neighbors", "learn_neighbors"]
+__all__ = ["NeighborSettings", "learn_neighbors"]
 
 Vectors = npt.NDArray[np.float32]
 
@@ -28,13 +28,6 @@ class NeighborSettings(NamedTuple):
     unobserved: float = 0.3  # a pair without an event, against one with it
     ridge: float = 10.0
     share: float = 3.3  # of the vectors' part of a score, beside what a least-squares fit would give it
-
-
-class Neighbors(NamedTuple):
-    """score(u, j) = scale ⟨p_u, c_j⟩ + Σ S_ij over the items i in the history of u."""
-
-    table: FeatureTable  # S: sources i × targets j
-    scale: float
 
 
 def learn_neighbors(
