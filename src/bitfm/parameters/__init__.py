@@ -4,6 +4,7 @@ from bitfm.parameters.event_fold_in import EventWeights, fold_in_events
 from bitfm.parameters.explanation import Explanation, FeatureShare, PairShare, explain
 from bitfm.parameters.fold_in import Ids, Prior, Ratings, SideMoments, fold_in, prior_variance
 from bitfm.parameters.growth import ids_of, with_all_ids, with_codes, with_ids, without_fields
+from bitfm.parameters.implicit import HistoryTower, ImplicitParameters, ItemTower
 from bitfm.parameters.item_codes import ItemCodes, bits_of_dimensions, nearest_levels, to_steps
 from bitfm.parameters.neighbors import Neighbors
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
@@ -11,6 +12,9 @@ from bitfm.parameters.saving import KINDS, LAYOUTS, Layout, ModelRecord, kind_of
 from bitfm.parameters.tower import Tower, TowerRows, towers
 
 __all__ = [
+    "ItemTower",
+    "ImplicitParameters",
+    "HistoryTower",
     "KINDS",
     "LAYOUTS",
     "CodeParameters",
