@@ -12,9 +12,6 @@ from bitfm.parameters.saving import KINDS, LAYOUTS, Layout, ModelRecord, kind_of
 from bitfm.parameters.tower import Tower, TowerRows, towers
 
 __all__ = [
-    "ItemTower",
-    "ImplicitParameters",
-    "HistoryTower",
     "KINDS",
     "LAYOUTS",
     "CodeParameters",
@@ -22,8 +19,11 @@ __all__ = [
     "Explanation",
     "FactorParameters",
     "FeatureShare",
+    "HistoryTower",
     "Ids",
+    "ImplicitParameters",
     "ItemCodes",
+    "ItemTower",
     "Layout",
     "ModelRecord",
     "Neighbors",

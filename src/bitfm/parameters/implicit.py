@@ -90,11 +90,13 @@ class ImplicitParameters:
 
     def rows_of(self, users: Vectors, histories: FeatureTable, n_threads: int = 1) -> TowerRows:
         """Return queries of vectors of users."""
-        scales, vectors = self.items.queries(users, n_threads)
-        scales = np.asarray(scales * self.neighbors.scale, np.float64)
-        vectors = np.float32(self.neighbors.scale) * vectors
-        largest = np.abs(vectors).max(axis=1, initial=0)
-        scales = np.where(np.abs(scales) > _LEAST_SCALE * largest, scales, np.maximum(_LEAST_SCALE * largest, 1e-30))
+        of_weights, vectors = self.items.queries(users, n_threads)
+        scales, vectors = (
+            of_weights.astype(np.float64) * self.neighbors.scale,
+            np.float32(self.neighbors.scale) * vectors,
+        )
+        least = np.maximum(_LEAST_SCALE * np.abs(vectors).max(axis=1, initial=0), 1e-30)
+        scales = np.where(np.abs(scales) > least, scales, least)
         added = self.neighbors.sums(histories) if self.neighbors.table.n_entries else None
         n_codes = np.zeros((0, self.bits // 8), np.uint8)
         none = np.zeros(len(users), bool)
@@ -118,8 +120,8 @@ class ItemTower:
     def rows(self, what: str, given: Any, n_threads: int = 1) -> TowerRows:
         """Return the rows of items, given by their indices."""
         ids = check_rows(what, np.atleast_1d(given), len(self._items))
-        codes, gains, weights = (each.take(ids, axis=0) for each in (self._items.codes, self._items.gains, self._items.weights))
-        return TowerRows(weights.astype(np.float64), codes, gains, self._none)
+        codes, gains = self._items.codes.take(ids, axis=0), self._items.gains.take(ids)
+        return TowerRows(self._items.weights.take(ids).astype(np.float64), codes, gains, self._none)
 
 
 class HistoryTower:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,12 +63,12 @@ class ItemCodes:
     @property
     def bits(self) -> int:
         """Length of the codes."""
-        return self.codes.shape[1] * 8
+        return int(self.codes.shape[1]) * 8
 
     @property
     def rank(self) -> int:
         """Number of a vector's elements."""
-        return self.decoder.shape[1]
+        return int(self.decoder.shape[1])
 
     @cached_property
     def magnitudes(self) -> Vectors:
@@ -83,14 +84,14 @@ class ItemCodes:
         n = len(self.decoder) - 1
         return self.magnitudes[:, None] * self.decoder[1 + np.arange(self.bits) % n]
 
-    def vectors(self, items: npt.NDArray[np.int64] | slice = slice(None), n_threads: int = 1) -> Vectors:
+    def vectors(self, items: npt.NDArray[Any] | slice = slice(None), n_threads: int = 1) -> Vectors:
         """Return the vectors that codes stand for."""
         signs = unpack_codes(np.ascontiguousarray(self.codes[items]))
         turned = multiply(signs, self._bit_decoder, n_threads)
         return np.asarray(self.weights[items][:, None] * self.decoder[0] + self.gains[items][:, None] * turned)
 
     def queries(self, users: Vectors, n_threads: int = 1) -> tuple[Vectors, Vectors]:
-        """Return s and z of users' vectors p, for which ⟨p, c_j⟩ = s w_j + g_j ⟨b_j, z⟩ with b_j the signs of item j."""
+        """Return s and z of vectors p: ⟨p, c_j⟩ = s w_j + g_j ⟨b_j, z⟩ with b_j the signs of item j."""
         return multiply(users, self.decoder[:1].T)[:, 0], multiply(users, self._bit_decoder.T, n_threads)
 
 

@@ -52,7 +52,12 @@ class TowerRows:
         added = None if self.added is None else self.added.take(rows)
         vectors = self.vectors[rows]
         return replace(
-            self, constants=self.constants[rows], vectors=vectors, coded=np.zeros(len(rows), bool), scales=scales, added=added
+            self,
+            constants=self.constants[rows],
+            vectors=vectors,
+            coded=np.zeros(len(rows), bool),
+            scales=scales,
+            added=added,
         )
 
     def as_vectors(self) -> npt.NDArray[np.float32]:

@@ -214,7 +214,16 @@ class CodeSegment(Segment):
             start, positions, values = rows.added.arrays()
             by_scale = np.asarray(values / np.repeat(scales, np.diff(start)), np.float32)
             found = self._catalogue.search_with_additions(
-                mask, vectors, nothing, *excluded, start, positions, by_scale, self._slot_of(rows.added.n_columns), n, n_threads
+                mask,
+                vectors,
+                nothing,
+                *excluded,
+                start,
+                positions,
+                by_scale,
+                self._slot_of(rows.added.n_columns),
+                n,
+                n_threads,
             )
         best, scores = shaped(len(rows), n, found)
         return best, np.asarray(rows.constants[:, None] + scales[:, None] * scores, np.float32)

@@ -33,34 +33,30 @@ RowSystem system_of(const EventRows& events, const Vectors& other, const Floats&
 void bind_implicit(nb::module_& m) {
     m.def(
         "solve_rows",
-        [](Starts start, Indices index, Floats value, Vectors other, Floats unobserved,
-           Floats ridge, std::optional<Vectors> prior, Array2<float> out, std::optional<Array1<float>> leverage,
-           int n_threads) {
-            const RowSystem system =
-                system_of(events_of(start, index, value), other, unobserved, ridge, prior);
+        [](Starts start, Indices index, Floats value, Vectors other, Floats unobserved, Floats ridge,
+           std::optional<Vectors> prior, Array2<float> out, std::optional<Array1<float>> leverage, int n_threads) {
+            const RowSystem system = system_of(events_of(start, index, value), other, unobserved, ridge, prior);
             require(!leverage || leverage->shape(0) == index.shape(0), "one leverage per event is needed");
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
             solve_rows(team, system, matrix_of(out), span_of(leverage));
         },
         nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
-        nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(),
-        nb::arg("ridge").noconvert(), nb::arg("prior").noconvert().none(), nb::arg("out").noconvert(),
-        nb::arg("leverage").noconvert().none(), nb::arg("n_threads"));
+        nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(), nb::arg("ridge").noconvert(),
+        nb::arg("prior").noconvert().none(), nb::arg("out").noconvert(), nb::arg("leverage").noconvert().none(),
+        nb::arg("n_threads"));
     m.def(
         "improve_rows",
-        [](Starts start, Indices index, Floats value, Vectors other, Floats unobserved,
-           Floats ridge, std::optional<Vectors> prior, int steps, Array2<float> out, int n_threads) {
-            const RowSystem system =
-                system_of(events_of(start, index, value), other, unobserved, ridge, prior);
+        [](Starts start, Indices index, Floats value, Vectors other, Floats unobserved, Floats ridge,
+           std::optional<Vectors> prior, int steps, Array2<float> out, int n_threads) {
+            const RowSystem system = system_of(events_of(start, index, value), other, unobserved, ridge, prior);
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
             improve_rows(team, system, steps, matrix_of(out));
         },
         nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
-        nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(),
-        nb::arg("ridge").noconvert(), nb::arg("prior").noconvert().none(), nb::arg("steps"),
-        nb::arg("out").noconvert(), nb::arg("n_threads"));
+        nb::arg("other").noconvert(), nb::arg("unobserved").noconvert(), nb::arg("ridge").noconvert(),
+        nb::arg("prior").noconvert().none(), nb::arg("steps"), nb::arg("out").noconvert(), nb::arg("n_threads"));
     m.def(
         "score_events",
         [](Starts start, Indices index, Floats value, Vectors rows, Vectors other, Array1<float> out, int n_threads) {
@@ -114,10 +110,9 @@ void bind_implicit(nb::module_& m) {
         nb::arg("weights").noconvert(), nb::arg("objective").noconvert(), nb::arg("n_threads"));
     m.def(
         "find_neighbors",
-        [](Starts start, Indices index, Floats value, Floats held_out, Floats plain,
-           Starts history_start, Indices history, Starts holder_start, Indices holder, Vectors items, Vectors sums,
-           float unobserved, float ridge, float beta, int candidates, Array2<int32_t> neighbors, Array2<float> values,
-           int n_threads) {
+        [](Starts start, Indices index, Floats value, Floats held_out, Floats plain, Starts history_start,
+           Indices history, Starts holder_start, Indices holder, Vectors items, Vectors sums, float unobserved,
+           float ridge, float beta, int candidates, Array2<int32_t> neighbors, Array2<float> values, int n_threads) {
             const NeighborSearch search{.events = events_of(start, index, value),
                                         .held_out = span_of(held_out),
                                         .plain = span_of(plain),
@@ -134,11 +129,11 @@ void bind_implicit(nb::module_& m) {
             find_neighbors(team, search, matrix_of(neighbors), matrix_of(values));
         },
         nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
-        nb::arg("held_out").noconvert(), nb::arg("plain").noconvert(),
-        nb::arg("history_start").noconvert(), nb::arg("history").noconvert(), nb::arg("holder_start").noconvert(),
-        nb::arg("holder").noconvert(), nb::arg("items").noconvert(), nb::arg("sums").noconvert(),
-        nb::arg("unobserved"), nb::arg("ridge"), nb::arg("beta"), nb::arg("candidates"),
-        nb::arg("neighbors").noconvert(), nb::arg("values").noconvert(), nb::arg("n_threads"));
+        nb::arg("held_out").noconvert(), nb::arg("plain").noconvert(), nb::arg("history_start").noconvert(),
+        nb::arg("history").noconvert(), nb::arg("holder_start").noconvert(), nb::arg("holder").noconvert(),
+        nb::arg("items").noconvert(), nb::arg("sums").noconvert(), nb::arg("unobserved"), nb::arg("ridge"),
+        nb::arg("beta"), nb::arg("candidates"), nb::arg("neighbors").noconvert(), nb::arg("values").noconvert(),
+        nb::arg("n_threads"));
 }
 
 }  // namespace bitfm

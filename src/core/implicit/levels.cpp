@@ -180,8 +180,7 @@ void encode_levels(Team& team, const Encoding& encoding, const LevelCodes& codes
     team.run(codes.level.rows, kGrain, [&](int64_t begin, int64_t end, int) {
         ItemEncoder encoder(encoding, table);
         for (int64_t item = begin; item < end; ++item)
-            objective[item] =
-                encoder.encode(item, codes.level.row(item), codes.gain[item], codes.weight[item]);
+            objective[item] = encoder.encode(item, codes.level.row(item), codes.gain[item], codes.weight[item]);
     });
 }
 

@@ -113,9 +113,8 @@ class Regression {
         matrix_.assign(static_cast<size_t>(n * n), 0.0f);
         for (int64_t i = 0; i < n; ++i)
             for (int64_t j = i; j < n; ++j)
-                matrix_[i * n + j] =
-                    s_.unobserved * static_cast<float>(kernels_.count_common(bits_.data() + i * words,
-                                                                             bits_.data() + j * words, words));
+                matrix_[i * n + j] = s_.unobserved * static_cast<float>(kernels_.count_common(
+                                                         bits_.data() + i * words, bits_.data() + j * words, words));
         for (int64_t t = 0; t < n; ++t) place_[chosen_[t]] = static_cast<int32_t>(t);
         for (int64_t s = first(item); s < last(item); ++s) {
             here_.clear();
@@ -191,7 +190,8 @@ void find_neighbors(Team& team, const NeighborSearch& search, Matrix<int32_t> ne
     search.holders.check(n_items, n_users);
     require(search.held_out.size() == search.events.index.size() && search.plain.size() == search.held_out.size(),
             "two predictions per event are needed");
-    require(search.sums.has_shape(n_items, search.items.columns), "one vector and one sum of users per item are needed");
+    require(search.sums.has_shape(n_items, search.items.columns),
+            "one vector and one sum of users per item are needed");
     require(neighbor.rows == n_items && value.has_shape(n_items, neighbor.columns), "one row per item is needed");
     require(search.candidates >= 1 && search.candidates <= 4096, "from 1 to 4096 candidates");
     const auto positive = [](float x) { return std::isfinite(x) && x > 0; };

@@ -1,9 +1,9 @@
 // A short list of neighbours per item: what the items in a user's history add to its score.
 //
 // For item j, a ridge regression over all users of what the vectors leave over of its events, y − β ŷ, on whether the
-// user has each of some candidates, those that explain most by themselves; pairs without an event weigh `unobserved`. An
-// event's own prediction is the one that its user's vector makes without that event. The candidates are cut, by halves, to
-// the few with the largest effects, all above 0.
+// user has each of some candidates, those that explain most by themselves; pairs without an event weigh `unobserved`.
+// An event's own prediction is the one that its user's vector makes without that event. The candidates are cut, by
+// halves, to the few with the largest effects, all above 0.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ struct Sets {
 };
 
 struct NeighborSearch {
-    EventRows events;                       // of items
-    std::span<const float> held_out, plain; // ŷ of each event, without it and with it
-    Sets histories, holders;                // the items of users, and the users of items
-    Matrix<const float> items;              // vectors
-    Matrix<const float> sums;               // of the vectors of each item's holders
+    EventRows events;                        // of items
+    std::span<const float> held_out, plain;  // ŷ of each event, without it and with it
+    Sets histories, holders;                 // the items of users, and the users of items
+    Matrix<const float> items;               // vectors
+    Matrix<const float> sums;                // of the vectors of each item's holders
     float unobserved, ridge, beta;
     int64_t candidates;
 };

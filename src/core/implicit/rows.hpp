@@ -1,8 +1,8 @@
 // Vectors of users, or of items, given those of the other side: least squares over events and all that did not happen.
 //
-// Row u minimises Σ e (y − ⟨p, c⟩)² over its events + pᵀ G p + ridge |p − m|². An event of value v weighs e = |v|; y is 1,
-// or 0 where v is below 0: a dislike. G is what the pairs without an event cost, a0 times the Gram matrix of the other
-// side's vectors. It is diagonal: the vectors are given in its axes. So the equations have as many unknowns as
+// Row u minimises Σ e (y − ⟨p, c⟩)² over its events + pᵀ G p + ridge |p − m|². An event of value v weighs e = |v|; y is
+// 1, or 0 where v is below 0: a dislike. G is what the pairs without an event cost, a0 times the Gram matrix of the
+// other side's vectors. It is diagonal: the vectors are given in its axes. So the equations have as many unknowns as
 // dimensions or as events, whichever are fewer.
 #pragma once
 

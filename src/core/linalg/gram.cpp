@@ -24,7 +24,7 @@ void pack(const Strided<float>& from, int64_t first_term, int64_t terms, int64_t
 }  // namespace
 
 void SymmetricWork::add_products(const Strided<float>& left, const Strided<float>& right, float sign, float* out,
-                                       int64_t stride) {
+                                 int64_t stride) {
     const int64_t n = left.columns, height = kernels_.linalg32.tile_rows, width = kernels_.linalg32.tile_columns;
     const int64_t tiles = (n + height - 1) / height;
     left_.resize(static_cast<size_t>(tiles * height * kDepth));
@@ -77,8 +77,7 @@ void SymmetricWork::solve(const float* u, int64_t n, float* b) const {
         b[i] /= u[i * n + i];
         kernels.add_scaled(b + i + 1, -b[i], u + i * n + i + 1, n - i - 1);
     }
-    for (int64_t i = n; i-- > 0;)
-        b[i] = (b[i] - kernels.dot(u + i * n + i + 1, b + i + 1, n - i - 1)) / u[i * n + i];
+    for (int64_t i = n; i-- > 0;) b[i] = (b[i] - kernels.dot(u + i * n + i + 1, b + i + 1, n - i - 1)) / u[i * n + i];
 }
 
 }  // namespace bitfm

@@ -32,8 +32,8 @@ struct Exclusions {
     void check(int64_t n_queries) const;
 };
 
-// Per query, what some positions score beyond what the catalogue says, in rising order of positions; `slot_of` says where
-// each position of the catalogue is, -1 for nowhere.
+// Per query, what some positions score beyond what the catalogue says, in rising order of positions; `slot_of` says
+// where each position of the catalogue is, -1 for nowhere.
 struct Additions {
     std::span<const int64_t> start;  // empty: nothing is added
     std::span<const int32_t> position;

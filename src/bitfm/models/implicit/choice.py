@@ -65,7 +65,14 @@ class _Trial:
         )
         weights = settings.weights(self.events)
         return fit_teacher(
-            self.events, weights, rank, n_iter, self.seed, self.n_threads, user_features=of_users, item_features=of_items
+            self.events,
+            weights,
+            rank,
+            n_iter,
+            self.seed,
+            self.n_threads,
+            user_features=of_users,
+            item_features=of_items,
         )
 
     def qualities(self, scores: Callable[[npt.NDArray[np.intp]], Iterable[Vectors]], n: int = 1) -> list[float]:
@@ -142,9 +149,7 @@ def _with_neighbors(
     best = -1.0
     for number, (unobserved, ridge) in enumerate(_NEIGHBORS, 1):
         tried = NeighborSettings(unobserved, ridge, 1.0)
-        found, users = learn_neighbors(
-            trial.events, items, gram, weights, n_neighbors, tried, None, trial.n_threads
-        )
+        found, users = learn_neighbors(trial.events, items, gram, weights, n_neighbors, tried, None, trial.n_threads)
         qualities = trial.qualities(partial(_blends, trial, found, users, items), len(_SHARES))
         for share, quality in zip(_SHARES, qualities, strict=True):
             if quality > best:

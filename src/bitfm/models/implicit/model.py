@@ -31,8 +31,8 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
     """Ranks items by events, such as purchases, clicks or plays: codes of bits, and a few neighbours per item.
 
     A real-valued teacher is fitted by alternating least squares over the events and all pairs without one. The items'
-    vectors become codes. What these leave over of the events is learnt by up to ``n_neighbors`` neighbours per item. Users
-    are not kept: a user's vector is worked out from their history when it is asked for.
+    vectors become codes. What these leave over of the events is learnt by up to ``n_neighbors`` neighbours per item.
+    Users are not kept: a user's vector is worked out from their history when it is asked for.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
     n_neighbors : int, default 8
         How many neighbours an item has at most, from 0 to 64.
     tune : bool, default True
-        Whether to choose regularization and the weights of neighbours by ranking a held-out fifth of each user's events.
+        Whether to choose regularization and the weights of neighbours by how a held-out fifth of events is ranked.
     n_iter : int, default 8
         Sweeps of the teacher over users and items.
     random_state : int, default 0
@@ -58,7 +58,7 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from bitfm.models.implicit.model import ImplicitFM
+    >>> from bitfm.models.implicit import ImplicitFM
     >>> events = sp.random(200, 100, density=0.1, random_state=0, data_rvs=np.ones)
     >>> model = ImplicitFM(bits=32).fit(events)
     >>> items, scores = model.recommend(events.tocsr()[:3], n=5)
@@ -125,5 +125,8 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
         return Index(self.parameters_)
 
     def recommend(self, histories: Any, n: int = 10, *, seen: bool = False) -> tuple[Any, Any]:
-        """Return the best n items for histories, users × items, and their scores; without what they hold unless `seen`."""
+        """Return the best n items for histories, users × items, and their scores.
+
+        What a history holds is left out unless `seen`.
+        """
         return self.index().search(histories, n, exclude=None if seen else histories, n_jobs=self.n_jobs)

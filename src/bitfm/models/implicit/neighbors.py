@@ -48,7 +48,7 @@ def learn_neighbors(
     plain = event_scores(*rows, users, items, n_threads)
     targets = (rows[2] > 0).astype(np.float32)
     leverage = np.minimum(leverage, np.float32(_MOST_LEVERAGE))
-    held_out = (plain - leverage * targets) / (1 - leverage)
+    held_out = np.asarray((plain - leverage * targets) / (1 - leverage), np.float32)
     beta = _share_of_vectors(np.abs(rows[2]), targets, held_out, plain, users, items, settings.unobserved)
     n = len(items)
     found, values = np.full((n, n_neighbors), -1, np.int32), np.zeros((n, n_neighbors), np.float32)
