@@ -28,6 +28,7 @@ from bitfm.core.implicit import (
     improve_rows,
     level_magnitudes,
     normal_numbers,
+    score_listed,
     solve_rows,
     vector_sums,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "pack_signs",
     "predict_codes",
     "predict_reals",
+    "score_listed",
     "score_pairs",
     "score_pairs_by_records",
     "side_vectors",

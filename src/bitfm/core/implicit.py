@@ -6,7 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm._core import best_of_scores, encode_levels, find_neighbors, improve_rows, level_magnitudes, solve_rows
+from bitfm._core import (
+    best_of_scores,
+    encode_levels,
+    find_neighbors,
+    improve_rows,
+    level_magnitudes,
+    score_listed,
+    solve_rows,
+)
 
 __all__ = [
     "best_of_scores",
@@ -16,6 +24,7 @@ __all__ = [
     "improve_rows",
     "level_magnitudes",
     "normal_numbers",
+    "score_listed",
     "solve_rows",
     "vector_sums",
 ]

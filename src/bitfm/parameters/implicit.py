@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import score_listed
 from bitfm.data.blocks import FieldSpan
 from bitfm.data.feature_table import FeatureTable, check_rows
 from bitfm.parameters.event_fold_in import EventWeights, fold_in_events
@@ -97,10 +98,17 @@ class ImplicitParameters:
         )
         least = np.maximum(_LEAST_SCALE * np.abs(vectors).max(axis=1, initial=0), 1e-30)
         scales = np.where(np.abs(scales) > least, scales, least)
-        added = self.neighbors.sums(histories) if self.neighbors.table.n_entries else None
+        scored = None
+        if self.neighbors.table.n_entries:
+            indptr, indices, added = self.neighbors.sums(histories).arrays()
+            scores, items = np.empty(len(indices), np.float32), self.items
+            score_listed(
+                items.codes, items.gains, items.weights, vectors, scales, indptr, indices, added, scores, n_threads
+            )
+            scored = FeatureTable.sparse(indptr, indices, scores, len(items))
         n_codes = np.zeros((0, self.bits // 8), np.uint8)
         none = np.zeros(len(users), bool)
-        return TowerRows(np.zeros(len(users)), n_codes, np.zeros(0, np.float32), vectors, none, scales, added)
+        return TowerRows(np.zeros(len(users)), n_codes, np.zeros(0, np.float32), vectors, none, scales, scored)
 
 
 class ItemTower:

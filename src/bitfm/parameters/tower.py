@@ -34,7 +34,7 @@ class TowerRows:
     vectors: npt.NDArray[np.float32]  # of the others
     coded: npt.NDArray[np.bool_] | None = None  # which rows have a code; None: all
     scales: npt.NDArray[np.float64] | None = None  # what the items' constants count for, row by row; None: 1
-    added: FeatureTable | None = None  # what some items score on top, rows × items
+    scored: FeatureTable | None = None  # items whose scores are known already, rows × items
 
     @classmethod
     def of_vectors(cls, constants: npt.NDArray[np.float64], vectors: npt.NDArray[np.float32]) -> TowerRows:
@@ -49,7 +49,7 @@ class TowerRows:
     def take(self, rows: npt.NDArray[np.intp]) -> TowerRows:
         """Return some of the rows, where none is a code."""
         scales = None if self.scales is None else self.scales[rows]
-        added = None if self.added is None else self.added.take(rows)
+        scored = None if self.scored is None else self.scored.take(rows)
         vectors = self.vectors[rows]
         return replace(
             self,
@@ -57,7 +57,7 @@ class TowerRows:
             vectors=vectors,
             coded=np.zeros(len(rows), bool),
             scales=scales,
-            added=added,
+            scored=scored,
         )
 
     def as_vectors(self) -> npt.NDArray[np.float32]:

@@ -208,12 +208,12 @@ class CodeSegment(Segment):
         """Search for queries with scales above 0; constants do not change an order, and come last."""
         vectors = np.asarray(rows.vectors / scales[:, None], np.float32)
         nothing = np.zeros(len(rows))
-        if rows.added is None:
+        if rows.scored is None:
             found = self._catalogue.search_vectors(mask, vectors, nothing, *excluded, n, n_threads)
         else:
-            start, positions, values = rows.added.arrays()
+            start, positions, values = rows.scored.arrays()
             by_scale = np.asarray(values / np.repeat(scales, np.diff(start)), np.float32)
-            found = self._catalogue.search_with_additions(
+            found = self._catalogue.search_with_scored(
                 mask,
                 vectors,
                 nothing,
@@ -221,7 +221,7 @@ class CodeSegment(Segment):
                 start,
                 positions,
                 by_scale,
-                self._slot_of(rows.added.n_columns),
+                self._slot_of(rows.scored.n_columns),
                 n,
                 n_threads,
             )

@@ -1,5 +1,6 @@
 #include "bind/bind.hpp"
 #include "implicit/levels.hpp"
+#include "implicit/listed.hpp"
 #include "implicit/neighbors.hpp"
 #include "implicit/rows.hpp"
 
@@ -77,6 +78,19 @@ void bind_implicit(nb::module_& m) {
         },
         nb::arg("start").noconvert(), nb::arg("index").noconvert(), nb::arg("value").noconvert(),
         nb::arg("vectors").noconvert(), nb::arg("out").noconvert(), nb::arg("n_threads"));
+    m.def(
+        "score_listed",
+        [](Array2<const uint8_t> codes, Floats gains, Floats weights, Vectors queries, Array1<const double> scales,
+           Starts start, Indices listed, Floats added, Array1<float> out, int n_threads) {
+            const ListedItems lists{sets_of(start, listed), span_of(added)};
+            nb::gil_scoped_release release;
+            Team team(n_threads, poll_signals);
+            score_listed(team, {matrix_of(codes), span_of(gains), span_of(weights)}, matrix_of(queries),
+                         span_of(scales), lists, span_of(out));
+        },
+        nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("weights").noconvert(),
+        nb::arg("queries").noconvert(), nb::arg("scales").noconvert(), nb::arg("start").noconvert(),
+        nb::arg("listed").noconvert(), nb::arg("added").noconvert(), nb::arg("out").noconvert(), nb::arg("n_threads"));
     m.def("level_magnitudes", [](int bits) {
         const auto magnitudes = level_magnitudes(bits);
         return std::vector<float>(magnitudes.begin(), magnitudes.end());

@@ -138,7 +138,7 @@ ArraysByName by_name(Arrays&& arrays, const typename Catalogue::Sizes& sizes) {
 template <class Path>
 auto find_best(const typename Path::Items& catalogue, const typename Path::Queries& queries,
                const std::optional<Array1<const int64_t>>& start, const std::optional<Wholes>& excluded,
-               const Additions& added, int64_t n, int n_threads) {
+               const Scored& scored, int64_t n, int n_threads) {
     require(start.has_value() == excluded.has_value(), "give starts and positions of what to exclude, or neither");
     require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
     require(n >= 0 && n <= catalogue.slots(), "n must be from 0 up to the number of slots");
@@ -148,7 +148,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
     {
         nb::gil_scoped_release release;
         Team team(n_threads, poll_signals);
-        search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, added, {n, position, score});
+        search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, scored, {n, position, score});
     }
     return std::pair(own_array(std::move(position)), own_array(std::move(score)));
 }
@@ -210,19 +210,19 @@ void bind_retrieval(nb::module_& m) {
     bind_search<CodeByCode, Codes, Reals, Constants>(codes, "search_codes", "codes", "gains", "constants");
     bind_search<CodeByVector, Vectors, Constants>(codes, "search_vectors", "vectors", "constants");
     codes.def(
-        "search_with_additions",
+        "search_with_scored",
         [](const BoundCatalogue<CodeCatalogue>& self, Words live, Vectors vectors, Constants constants,
            std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded,
-           Array1<const int64_t> added_start, Wholes added, Reals values, Wholes slot_of, int64_t n, int n_threads) {
-            require(added_start.size() > 0, "additions: starts must have one entry per query and one more");
+           Array1<const int64_t> scored_start, Wholes scored, Reals scores, Wholes slot_of, int64_t n, int n_threads) {
+            require(scored_start.size() > 0, "scored: starts must have one entry per query and one more");
             return find_best<CodeByVector>(self.with(live), {span_of(vectors), span_of(constants)}, start, excluded,
-                                           {span_of(added_start), span_of(added), span_of(values), span_of(slot_of)}, n,
-                                           n_threads);
+                                           {span_of(scored_start), span_of(scored), span_of(scores), span_of(slot_of)},
+                                           n, n_threads);
         },
         nb::arg("live").noconvert(), nb::arg("vectors").noconvert(), nb::arg("constants").noconvert(),
-        nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(), nb::arg("added_start").noconvert(),
-        nb::arg("added").noconvert(), nb::arg("values").noconvert(), nb::arg("slot_of").noconvert(), nb::arg("n"),
-        nb::arg("n_threads"));
+        nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(),
+        nb::arg("scored_start").noconvert(), nb::arg("scored").noconvert(), nb::arg("scores").noconvert(),
+        nb::arg("slot_of").noconvert(), nb::arg("n"), nb::arg("n_threads"));
 
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
           nb::arg("positions").noconvert(), nb::arg("basis").noconvert(), nb::arg("weight"), nb::arg("nibbles"));

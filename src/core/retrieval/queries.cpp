@@ -53,19 +53,18 @@ void Exclusions::check(int64_t n_queries) const {
             "exclude: starts must rise from 0 to the number of positions, one per query and one more");
 }
 
-bool Additions::hold(int64_t query, int32_t wanted) const {
+bool Scored::hold(int64_t query, int32_t wanted) const {
     return list_holds(start, position, query, wanted);
 }
 
-void Additions::check(int64_t n_queries, int64_t n_slots) const {
+void Scored::check(int64_t n_queries, int64_t n_slots) const {
     if (start.empty()) return;
     require(rising_to(start, n_queries, position.size()),
-            "additions: starts must rise from 0 to the number of positions, one per query and one more");
-    require(value.size() == position.size() && all_finite(value),
-            "additions: one finite number per position is needed");
+            "scored: starts must rise from 0 to the number of positions, one per query and one more");
+    require(score.size() == position.size() && all_finite(score), "scored: one finite number per position is needed");
     const auto n = static_cast<int64_t>(slot_of.size());
     for (int32_t p : position)
-        require(p >= 0 && p < n && slot_of[static_cast<size_t>(p)] < n_slots, "additions: a position is out of range");
+        require(p >= 0 && p < n && slot_of[static_cast<size_t>(p)] < n_slots, "scored: a position is out of range");
 }
 
 void Found::check(int64_t n_queries) const {

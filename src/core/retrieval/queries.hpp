@@ -32,12 +32,12 @@ struct Exclusions {
     void check(int64_t n_queries) const;
 };
 
-// Per query, what some positions score beyond what the catalogue says, in rising order of positions; `slot_of` says
-// where each position of the catalogue is, -1 for nowhere.
-struct Additions {
-    std::span<const int64_t> start;  // empty: nothing is added
+// Per query, positions whose scores are known already, in rising order; `slot_of` says where each position of the
+// catalogue is, -1 for nowhere.
+struct Scored {
+    std::span<const int64_t> start;  // empty: none
     std::span<const int32_t> position;
-    std::span<const float> value;
+    std::span<const float> score;
     std::span<const int32_t> slot_of;
 
     bool hold(int64_t query, int32_t position) const;

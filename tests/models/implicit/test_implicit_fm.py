@@ -1,5 +1,7 @@
 """ImplicitFM: it ranks what was held out, its search is exact, and it is the same at any number of threads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -75,11 +77,11 @@ def test_a_search_is_exact_where_the_weights_count_against_items(model, parts):
     index, kept = model.index(), parts[0]
     rows = model.parameters_.rows(FeatureTable.of("histories", kept))
     scales = np.where(np.arange(len(rows)) % 3 == 0, -rows.scales, rows.scales)
-    rows = type(rows)(rows.constants + 2, rows.codes, rows.gains, rows.vectors, rows.coded, scales, rows.added)
+    rows = replace(rows, constants=rows.constants + 2, scales=scales)
     items = model.parameters_.items
     signs = core.unpack_codes(items.codes).astype(np.float64)
     expected = 2 + scales[:, None] * items.weights + (rows.vectors.astype(np.float64) @ signs.T) * items.gains
-    expected += rows.added.toarray()
+    expected[rows.scored.toarray() != 0] = 2 + rows.scored.values
     positions = np.arange(0, 90, 2)
     found, scores = index.search_rows(rows, 8, allow=positions)
     np.testing.assert_allclose(scores, -np.sort(-expected[:, positions], axis=1)[:, :8], atol=1e-4)
