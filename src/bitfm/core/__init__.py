@@ -20,6 +20,18 @@ from bitfm._core import (
 )
 from bitfm.core.codes import Delegate, nearest_delegate, pack_signs, unpack_codes
 from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer
+from bitfm.core.implicit import (
+    best_of_scores,
+    encode_levels,
+    event_scores,
+    find_neighbors,
+    improve_rows,
+    level_magnitudes,
+    normal_numbers,
+    score_listed,
+    solve_rows,
+    vector_sums,
+)
 from bitfm.core.linalg import eigh, multiply, orthonormal, solve_positive
 
 __all__ = [
@@ -29,10 +41,16 @@ __all__ = [
     "Trainer",
     "as_reals",
     "available_isas",
+    "best_of_scores",
     "distill_field",
     "distill_pairs",
     "eigh",
+    "encode_levels",
+    "event_scores",
+    "find_neighbors",
+    "improve_rows",
     "isa",
+    "level_magnitudes",
     "libfm_scores",
     "logarithm",
     "logistic",
@@ -40,16 +58,20 @@ __all__ = [
     "make_trainer",
     "multiply",
     "nearest_delegate",
+    "normal_numbers",
     "orthonormal",
     "pack_signs",
     "predict_codes",
     "predict_reals",
+    "score_listed",
     "score_pairs",
     "score_pairs_by_records",
     "side_vectors",
     "single_features",
     "softplus",
     "solve_positive",
+    "solve_rows",
     "unpack_codes",
     "use_isa",
+    "vector_sums",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -33,6 +33,8 @@ class TowerRows:
     gains: npt.NDArray[np.float32]
     vectors: npt.NDArray[np.float32]  # of the others
     coded: npt.NDArray[np.bool_] | None = None  # which rows have a code; None: all
+    scales: npt.NDArray[np.float64] | None = None  # what the items' constants count for, row by row; None: 1
+    scored: FeatureTable | None = None  # items whose scores are known already, rows × items
 
     @classmethod
     def of_vectors(cls, constants: npt.NDArray[np.float64], vectors: npt.NDArray[np.float32]) -> TowerRows:
@@ -43,6 +45,20 @@ class TowerRows:
 
     def __len__(self) -> int:
         return len(self.constants)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> TowerRows:
+        """Return some of the rows, where none is a code."""
+        scales = None if self.scales is None else self.scales[rows]
+        scored = None if self.scored is None else self.scored.take(rows)
+        vectors = self.vectors[rows]
+        return replace(
+            self,
+            constants=self.constants[rows],
+            vectors=vectors,
+            coded=np.zeros(len(rows), bool),
+            scales=scales,
+            scored=scored,
+        )
 
     def as_vectors(self) -> npt.NDArray[np.float32]:
         """Return the vectors of all rows."""

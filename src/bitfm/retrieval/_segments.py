@@ -167,6 +167,8 @@ class CodeSegment(Segment):
         self._catalogue.check(n_positions)
 
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
+        if rows.scales is not None:
+            return self._search_scaled(mask, rows, rows.scales, excluded, n, n_threads)
         catalogue, constants = self._catalogue, rows.constants
         if rows.coded is None:
             found = catalogue.search_codes(mask, rows.codes, rows.gains, constants, *excluded, n, n_threads)
@@ -180,6 +182,76 @@ class CodeSegment(Segment):
         for which, part in ((rows.coded, of_codes), (~rows.coded, of_vectors)):
             positions[which], scores[which] = self.search(mask, part, _of_queries(excluded, which), n, n_threads)
         return positions, scores
+
+    def _search_scaled(
+        self, mask: Mask, rows: TowerRows, scales: npt.NDArray[np.float64], excluded: Excluded, n: int, n_threads: int
+    ) -> Ranked:
+        """Search for queries with scales: a score by its scale is a bias and a product of vectors.
+
+        Where the scale is below 0 the biases are, too: that is another arrangement of the same items.
+        """
+        below = scales < 0
+        if below.all():
+            return self._mirrored.search_above_0(self._mirrored_mask(mask), rows, -scales, excluded, n, n_threads)
+        if not below.any():
+            return self.search_above_0(mask, rows, scales, excluded, n, n_threads)
+        positions, scores = np.empty((len(rows), n), np.int64), np.empty((len(rows), n), np.float32)
+        for which in (below, ~below):
+            at = np.flatnonzero(which)
+            part = self._search_scaled(mask, rows.take(at), scales[at], _of_queries(excluded, which), n, n_threads)
+            positions[at], scores[at] = part
+        return positions, scores
+
+    def search_above_0(
+        self, mask: Mask, rows: TowerRows, scales: npt.NDArray[np.float64], excluded: Excluded, n: int, n_threads: int
+    ) -> Ranked:
+        """Search for queries with scales above 0; constants do not change an order, and come last."""
+        vectors = np.asarray(rows.vectors / scales[:, None], np.float32)
+        nothing = np.zeros(len(rows))
+        if rows.scored is None:
+            found = self._catalogue.search_vectors(mask, vectors, nothing, *excluded, n, n_threads)
+        else:
+            start, positions, values = rows.scored.arrays()
+            by_scale = np.asarray(values / np.repeat(scales, np.diff(start)), np.float32)
+            found = self._catalogue.search_with_scored(
+                mask,
+                vectors,
+                nothing,
+                *excluded,
+                start,
+                positions,
+                by_scale,
+                self._slot_of(rows.scored.n_columns),
+                n,
+                n_threads,
+            )
+        best, scores = shaped(len(rows), n, found)
+        return best, np.asarray(rows.constants[:, None] + scales[:, None] * scores, np.float32)
+
+    def _slot_of(self, n_positions: int) -> npt.NDArray[np.int32]:
+        """Return where each position is, -1 for nowhere."""
+        if len(slots := self._slots_by_position) < n_positions:
+            slots = np.append(slots, np.full(n_positions - len(slots), -1, np.int32))
+        return slots
+
+    @cached_property
+    def _slots_by_position(self) -> npt.NDArray[np.int32]:
+        positions, slots = self._slots
+        found = np.full(int(positions[-1]) + 1 if len(positions) else 0, -1, np.int32)
+        found[positions] = slots
+        return found
+
+    @cached_property
+    def _mirrored(self) -> CodeSegment:
+        """The same items with biases below 0 for those above, and with all of them live."""
+        items = replace(self, live=self.arrays["live"]).items()
+        weight = float(np.abs(items.biases).mean()) if len(items) else 1.0
+        arrays = _core.arrange_codes(items.codes, items.gains, -items.biases, items.positions, weight)
+        return CodeSegment(arrays, arrays["live"])
+
+    def _mirrored_mask(self, mask: Mask) -> Mask:
+        slots = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
+        return self._mirrored.mask(self.arrays["position"][slots])
 
     def items(self) -> Items:
         slots, arrays = self._live_slots, self.arrays

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.errors import BitfmError
-from bitfm.parameters import Parameters, TowerRows, towers
+from bitfm.parameters import HistoryTower, ImplicitParameters, ItemTower, Parameters, Tower, TowerRows, towers
 from bitfm.persist import damage
 from bitfm.retrieval._row_codes import RowCodeSegment
 from bitfm.retrieval._segments import CodeSegment, Items, Ranked, Segment, VectorSegment, excluded_of, positions_of
@@ -28,6 +28,14 @@ class RowCodeSettings(NamedTuple):
 
     bits: int
     rescore: int
+
+
+def _towers(
+    parameters: Parameters | ImplicitParameters, block: str | None
+) -> tuple[Tower | HistoryTower, Tower | ItemTower]:
+    if isinstance(parameters, ImplicitParameters):
+        return HistoryTower(parameters), ItemTower(parameters)
+    return towers(parameters, block)
 
 
 class Index:
@@ -75,7 +83,7 @@ class Index:
 
     def __init__(
         self,
-        parameters: Parameters,
+        parameters: Parameters | ImplicitParameters,
         items: Any = None,
         block: str | None = None,
         *,
@@ -91,7 +99,7 @@ class Index:
     @classmethod
     def of_segments(
         cls,
-        parameters: Parameters,
+        parameters: Parameters | ImplicitParameters,
         block: str,
         segments: Segments,
         n_positions: int,
@@ -106,7 +114,7 @@ class Index:
 
     def _open(
         self,
-        parameters: Parameters,
+        parameters: Parameters | ImplicitParameters,
         block: str | None,
         segments: Segments,
         n_positions: int,
@@ -115,7 +123,7 @@ class Index:
     ) -> None:
         self.file, self._checked = file, file is None
         self.parameters, self.row_codes = parameters, row_codes
-        self._users, self._items = towers(parameters, block)
+        self._users, self._items = _towers(parameters, block)
         self.block = self._items.blocks[0]
         self.segments, self.n_positions = segments, n_positions
         self._writing = threading.Lock()

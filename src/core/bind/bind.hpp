@@ -105,6 +105,7 @@ void bind_delegate(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_fold_in(nb::module_& m);
 void bind_functions(nb::module_& m);
+void bind_implicit(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_linalg(nb::module_& m);
 void bind_normal(nb::module_& m);

@@ -34,6 +34,7 @@ NB_MODULE(_core, m) {
     bind_metrics(m);
     bind_fold_in(m);
     bind_functions(m);
+    bind_implicit(m);
     bind_isa(m);
     bind_linalg(m);
     bind_normal(m);

@@ -4,6 +4,7 @@
 #include "retrieval/check.hpp"
 #include "retrieval/code_catalogue.hpp"
 #include "retrieval/code_paths.hpp"
+#include "retrieval/dense.hpp"
 #include "retrieval/rescore.hpp"
 #include "retrieval/search.hpp"
 #include "retrieval/vector_catalogue.hpp"
@@ -137,8 +138,8 @@ ArraysByName by_name(Arrays&& arrays, const typename Catalogue::Sizes& sizes) {
 
 template <class Path>
 auto find_best(const typename Path::Items& catalogue, const typename Path::Queries& queries,
-               const std::optional<Array1<const int64_t>>& start, const std::optional<Wholes>& excluded, int64_t n,
-               int n_threads) {
+               const std::optional<Array1<const int64_t>>& start, const std::optional<Wholes>& excluded,
+               const Scored& scored, int64_t n, int n_threads) {
     require(start.has_value() == excluded.has_value(), "give starts and positions of what to exclude, or neither");
     require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
     require(n >= 0 && n <= catalogue.slots(), "n must be from 0 up to the number of slots");
@@ -148,7 +149,7 @@ auto find_best(const typename Path::Items& catalogue, const typename Path::Queri
     {
         nb::gil_scoped_release release;
         Team team(n_threads, poll_signals);
-        search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, {n, position, score});
+        search<Path>(team, catalogue, queries, {span_of(start), span_of(excluded)}, scored, {n, position, score});
     }
     return std::pair(own_array(std::move(position)), own_array(std::move(score)));
 }
@@ -161,7 +162,7 @@ void bind_search(nb::class_<BoundCatalogue<typename Path::Items>>& catalogue, co
         [](const BoundCatalogue<typename Path::Items>& self, Words live, Arrays... arrays,
            std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded, int64_t n, int n_threads) {
             const typename Path::Queries queries{span_of(arrays)...};
-            return find_best<Path>(self.with(live), queries, start, excluded, n, n_threads);
+            return find_best<Path>(self.with(live), queries, start, excluded, {}, n, n_threads);
         },
         nb::arg("live").noconvert(), nb::arg(names).noconvert()..., nb::arg("start").noconvert().none(),
         nb::arg("excluded").noconvert().none(), nb::arg("n"), nb::arg("n_threads"));
@@ -209,6 +210,20 @@ void bind_retrieval(nb::module_& m) {
     using Constants = Array1<const double>;
     bind_search<CodeByCode, Codes, Reals, Constants>(codes, "search_codes", "codes", "gains", "constants");
     bind_search<CodeByVector, Vectors, Constants>(codes, "search_vectors", "vectors", "constants");
+    codes.def(
+        "search_with_scored",
+        [](const BoundCatalogue<CodeCatalogue>& self, Words live, Vectors vectors, Constants constants,
+           std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded,
+           Array1<const int64_t> scored_start, Wholes scored, Reals scores, Wholes slot_of, int64_t n, int n_threads) {
+            require(scored_start.size() > 0, "scored: starts must have one entry per query and one more");
+            return find_best<CodeByVector>(self.with(live), {span_of(vectors), span_of(constants)}, start, excluded,
+                                           {span_of(scored_start), span_of(scored), span_of(scores), span_of(slot_of)},
+                                           n, n_threads);
+        },
+        nb::arg("live").noconvert(), nb::arg("vectors").noconvert(), nb::arg("constants").noconvert(),
+        nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(),
+        nb::arg("scored_start").noconvert(), nb::arg("scored").noconvert(), nb::arg("scores").noconvert(),
+        nb::arg("slot_of").noconvert(), nb::arg("n"), nb::arg("n_threads"));
 
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
           nb::arg("positions").noconvert(), nb::arg("basis").noconvert(), nb::arg("weight"), nb::arg("nibbles"));
@@ -224,6 +239,26 @@ void bind_retrieval(nb::module_& m) {
             nb::arg("chunks"), nb::arg("dimensions"), nb::arg("leading"), nb::arg("nibble_chunks"));
     bind_search<VectorPath, Vectors, Constants>(vectors, "search", "vectors", "constants");
 
+    m.def(
+        "best_of_scores",
+        [](Array2<const float> scores, std::optional<Array1<const int64_t>> start, std::optional<Wholes> excluded,
+           int64_t n, int n_threads) {
+            require(start.has_value() == excluded.has_value(), "give starts and positions to exclude, or neither");
+            require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
+            require(n >= 0 && n <= static_cast<int64_t>(scores.shape(1)), "n must be at most the number of items");
+            const size_t size = scores.shape(0) * static_cast<size_t>(n);
+            UnsetVector<int64_t> position(size);
+            UnsetVector<float> score(size);
+            {
+                nb::gil_scoped_release release;
+                Team team(n_threads, poll_signals);
+                best_of_scores(team, matrix_of(scores), {span_of(start), span_of(excluded)}, {n, position, score});
+            }
+            return std::pair(own_array(std::move(position), {static_cast<int64_t>(scores.shape(0)), n}),
+                             own_array(std::move(score), {static_cast<int64_t>(scores.shape(0)), n}));
+        },
+        nb::arg("scores").noconvert(), nb::arg("start").noconvert().none(), nb::arg("excluded").noconvert().none(),
+        nb::arg("n"), nb::arg("n_threads"));
     m.def(
         "rescore",
         [](Wholes positions, Reals biases, Array2<const float> vectors, Array2<const float> queries,

@@ -3,6 +3,7 @@
 
 #include "kernels/distillation.hpp"
 #include "kernels/flips.hpp"
+#include "kernels/implicit.hpp"
 #include "kernels/linalg.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/normal.hpp"
@@ -52,6 +53,12 @@ constexpr Kernels kKernels{
               .distill_feature = distill_feature,
               .add_gram = add_gram,
               .map_rows = map_rows},
+    .implicit = {.dot = dot_product,
+                 .add_scaled = add_scaled,
+                 .add_products = add_products,
+                 .solve_forward = solve_forward,
+                 .descend_levels = descend_levels,
+                 .count_common = count_common},
     .scans = {.scan_codes = scan_codes, .scan_vectors = scan_vectors, .exact_product = exact_product, .above = above},
     .pairs = {.sum_features = sum_features, .sum_squares = sum_squares, .short_product = short_product},
     .fill_normal_pairs = fill_normal_pairs,

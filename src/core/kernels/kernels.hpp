@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/code_kernels.hpp"
+#include "kernels/implicit_kernels.hpp"
 #include "kernels/linalg_kernels.hpp"
 #include "kernels/pair_kernels.hpp"
 #include "kernels/scan_kernels.hpp"
@@ -15,6 +16,7 @@ struct Kernels {
     LinalgKernels<float> linalg32;
     LinalgKernels<double> linalg64;
     CodeKernels codes;
+    ImplicitKernels implicit;
     ScanKernels scans;
     PairKernels pairs;
     // Standard normal numbers, two at each of the places first, first + 2, …

@@ -32,6 +32,18 @@ struct Exclusions {
     void check(int64_t n_queries) const;
 };
 
+// Per query, positions whose scores are known already, in rising order; `slot_of` says where each position of the
+// catalogue is, -1 for nowhere.
+struct Scored {
+    std::span<const int64_t> start;  // empty: none
+    std::span<const int32_t> position;
+    std::span<const float> score;
+    std::span<const int32_t> slot_of;
+
+    bool hold(int64_t query, int32_t position) const;
+    void check(int64_t n_queries, int64_t n_slots) const;
+};
+
 struct Found {
     int64_t n;                    // per query
     std::span<int64_t> position;  // n_queries × n; -1 where there are no more

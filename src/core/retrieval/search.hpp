@@ -33,18 +33,22 @@ template <class Path>
 class TileSearch {
   public:
     TileSearch(const typename Path::Items& items, const typename Path::Queries& queries, const Exclusions& excluded,
-               int64_t n)
+               const Scored& scored, int64_t n)
         : items_(items),
           excluded_(excluded),
+          scored_(scored),
           path_(items, queries),
           constants_(queries.constants),
           best_(kTile, Top(n)) {}
 
-    void start(int64_t first, int n) {
+    // What has a score is taken first, by one of the shards; the others only leave it out.
+    void start(int64_t first, int n, bool take_scored) {
         first_ = first;
         n_ = n;
         for (Top& best : best_) best.clear();
         path_.start(first, n);
+        if (!take_scored || scored_.start.empty()) return;
+        for (int lane = 0; lane < n_; ++lane) take_known(lane);
     }
 
     void scan(int64_t begin, int64_t end) {
@@ -73,10 +77,28 @@ class TileSearch {
             const int32_t position = items_.position[slot];
             const RankKey key = rank_key(rounded(lane, path_.score(kernels, lane, slot)), position);
             if (key <= best.worst() || excluded_.hold(first_ + lane, position)) continue;
+            if (scored_.hold(first_ + lane, position)) continue;
             best.push(key);
             changed = true;
         }
-        if (!changed || !best.full()) return;
+        if (changed) raise_threshold(lane);
+    }
+
+    void take_known(int lane) {
+        const auto query = static_cast<size_t>(first_ + lane);
+        for (int64_t i = scored_.start[query]; i < scored_.start[query + 1]; ++i) {
+            const int32_t position = scored_.position[static_cast<size_t>(i)];
+            const RankKey key = rank_key(scored_.score[static_cast<size_t>(i)], position);
+            if (key <= best_[lane].worst() || excluded_.hold(first_ + lane, position)) continue;
+            const int64_t slot = scored_.slot_of[static_cast<size_t>(position)];
+            if (slot >= 0 && items_.live[slot / kChunkItems] >> slot % kChunkItems & 1) best_[lane].push(key);
+        }
+        raise_threshold(lane);
+    }
+
+    void raise_threshold(int lane) {
+        Top& best = best_[lane];
+        if (!best.full()) return;
         const double reached = score_of(best.worst()), constant = constants_[first_ + lane];
         if (!std::isfinite(reached)) return;  // there is nothing to compare with
         const double slack = kSlack * (std::abs(reached) + std::abs(constant)) + std::numeric_limits<float>::min();
@@ -87,6 +109,7 @@ class TileSearch {
 
     const typename Path::Items& items_;
     const Exclusions& excluded_;
+    const Scored& scored_;
     Path path_;
     std::span<const double> constants_;
     std::vector<Top> best_;
@@ -98,11 +121,12 @@ class TileSearch {
 // threads. The tiles take turns at a block of chunks that the cache holds.
 template <class Path>
 void search(Team& team, const typename Path::Items& items, const typename Path::Queries& queries,
-            const Exclusions& excluded, const Found& found) {
+            const Exclusions& excluded, const Scored& scored, const Found& found) {
     constexpr int64_t kShardChunks = 4096, kManyFound = 100000, kMostTiles = 8, kBlockBytes = 1 << 18;
     const auto n_queries = static_cast<int64_t>(queries.constants.size());
     queries.check(items.width());
     excluded.check(n_queries);
+    scored.check(n_queries, items.slots());
     found.check(n_queries);
     if (found.n == 0 || n_queries == 0) return;
 
@@ -121,8 +145,8 @@ void search(Team& team, const typename Path::Items& items, const typename Path::
         for (int64_t tile = first_tile; tile < last_tile; ++tile) {
             const auto at = static_cast<size_t>(tile - first_tile);
             if (at == searches.size())
-                searches.push_back(std::make_unique<TileSearch<Path>>(items, queries, excluded, found.n));
-            searches[at]->start(tile * width, static_cast<int>(std::min(width, n_queries - tile * width)));
+                searches.push_back(std::make_unique<TileSearch<Path>>(items, queries, excluded, scored, found.n));
+            searches[at]->start(tile * width, static_cast<int>(std::min(width, n_queries - tile * width)), shard == 0);
         }
         const int64_t end = n_chunks * (shard + 1) / n_shards;
         for (int64_t begin = n_chunks * shard / n_shards; begin < end; begin += block) {

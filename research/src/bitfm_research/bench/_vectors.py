@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from bitfm.models import CodeModel
-from bitfm.parameters import towers
+from bitfm.parameters import ImplicitParameters, towers
 from bitfm.retrieval import Index
 
 __all__ = ["ids_as_vectors", "items_as_vectors", "users_as_vectors"]
@@ -24,6 +24,7 @@ def ids_as_vectors(model: CodeModel, first_item: int) -> tuple[Reals, Reals]:
 
 def users_as_vectors(index: Index, users: Any) -> Reals:
     """Return users as the index sees them."""
+    assert not isinstance(index.parameters, ImplicitParameters)
     return _with_one(towers(index.parameters, index.block)[0].rows("users", users, 1).as_vectors())
 
 

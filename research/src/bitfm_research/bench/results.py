@@ -17,7 +17,10 @@ from bitfm_research.bench.measure import Row
 
 __all__ = ["Results", "command_line", "over_seeds", "spread", "write_csv"]
 
-_DIGITS = {"NDCG@1": 4, "NDCG@5": 4, "NDCG@10": 4, "difference": 4, "RMSE": 4, "bytes per feature": 0, "seconds": 1}
+_DIGITS = {
+    **dict.fromkeys(("NDCG@1", "NDCG@5", "NDCG@10", "NDCG@20", "Recall@20", "difference", "RMSE"), 4),
+    **{"coverage": 3, "bytes per feature": 0, "bytes per item": 0, "seconds": 1},
+}
 
 
 class Results:
@@ -68,7 +71,7 @@ def over_seeds(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
         {
             **dict(zip(by, key, strict=True)),
             **{name: _mean(name, [row[name] for row in group]) for name in _DIGITS if name in group[0]},
-            "fields": " | ".join(dict.fromkeys(row["fields"] for row in group)),
+            **({"fields": " | ".join(dict.fromkeys(row["fields"] for row in group))} if "fields" in group[0] else {}),
             "seeds": ", ".join(str(row["seed"]) for row in group),
         }
         for key, group in groups.items()

@@ -218,6 +218,32 @@ def recommender(
 
 
 @app.command()
+def events(
+    data: Data = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="ml-100k, ml-1m or citeulike-t; may be given several times. Default: all."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="The beginning of a method's name; may be given several times. Default: all."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="How many splits.")] = 3,
+    out: Annotated[Path | None, typer.Option(help="A folder for a CSV.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rank whole catalogues by events, beside tuned opponents."""
+    from bitfm_research.bench.events import run
+    from bitfm_research.bench.results import Results, command_line, over_seeds
+
+    command = command_line("events", dataset=dataset, only=only, seeds=seeds)
+    results = Results(out, "events", None, command, note)
+    for title, rows in run(dataset, seeds=seeds, only=only, folder=data, say=note):
+        show(title, rows if as_json else over_seeds(rows, ("method",)), caption=command, as_json=as_json)
+        results.add(rows)
+
+
+@app.command()
 def scale(
     interactions: Annotated[int, typer.Option(help="How many interactions to generate.")] = 10_000_000,
     iterations: Annotated[int, typer.Option(help="Iterations of each stage.")] = 2,
@@ -244,4 +270,5 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     memory(as_json=as_json)
     evaluation(as_json=as_json)
     recommender(data=data, as_json=as_json)
+    events(data=data, as_json=as_json)
     scale(as_json=as_json)
