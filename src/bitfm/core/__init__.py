@@ -19,7 +19,7 @@ from bitfm._core import (
     use_isa,
 )
 from bitfm.core.codes import Delegate, nearest_delegate, pack_signs, unpack_codes
-from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer
+from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer, transpose
 from bitfm.core.linalg import eigh, multiply, orthonormal, solve_positive
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "single_features",
     "softplus",
     "solve_positive",
+    "transpose",
     "unpack_codes",
     "use_isa",
 ]
