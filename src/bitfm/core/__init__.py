@@ -20,7 +20,7 @@ from bitfm._core import (
 )
 from bitfm.core.codes import Delegate, nearest_delegate, pack_signs, unpack_codes
 from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer, transpose
-from bitfm.core.linalg import eigh, multiply, orthonormal, solve_positive
+from bitfm.core.linalg import column_sums, eigh, multiply, orthonormal, solve_positive
 
 __all__ = [
     "Delegate",
@@ -29,6 +29,7 @@ __all__ = [
     "Trainer",
     "as_reals",
     "available_isas",
+    "column_sums",
     "distill_field",
     "distill_pairs",
     "eigh",
