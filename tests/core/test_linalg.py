@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfm import core
-from bitfm.core.linalg import eigh, multiply, orthonormal, solve_positive
+from bitfm import _core, core
+from bitfm.core.linalg import column_sums, eigh, multiply, orthonormal, solve_positive
+from spoilt import REFUSED
 
 SHAPES = [(1, 1, 1), (5, 300, 7), (193, 257, 65), (40, 40_000, 24), (0, 3, 4), (3, 0, 2)]
 
@@ -132,3 +133,25 @@ def test_a_basis_is_orthonormal():
 def test_bad_matrices_are_refused(function, arguments, says):
     with pytest.raises(ValueError, match=says):
         function(*arguments)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 3, 16])
+def test_columns_are_summed_up_in_the_order_of_rows(dtype, width):
+    rng = np.random.default_rng(0)
+    values, centre = rng.normal(size=(40, width)).astype(dtype), rng.normal(size=width)
+    for rows in (np.arange(40), rng.permutation(40)[:7], np.array([3, 3]), np.arange(0)):
+        sums, squares = np.zeros(width), np.zeros(width)
+        for v in values[rows].astype(np.float64):
+            sums, squares = sums + v, squares + (v - centre) ** 2
+        found = column_sums(values, rows, centre)
+        assert (found[0].tobytes(), found[1].tobytes()) == (sums.tobytes(), squares.tobytes())
+
+
+def test_sums_of_columns_check_what_they_are_given():
+    for call, dtype in ((_core.column_sums32, np.float32), (_core.column_sums64, np.float64)):
+        given = {"values": np.ones((4, 3), dtype), "rows": np.arange(4), "centre": np.zeros(3)}
+        call(**given)
+        for wrong in ({"rows": np.array([4])}, {"rows": np.array([-1])}, {"centre": np.zeros(2)}, {"rows": None}):
+            with pytest.raises(REFUSED):
+                call(**given | wrong)

@@ -135,6 +135,8 @@ def test_columns_and_transposes_are_those_of_scipy(start):
     table = FeatureTable.of("x", matrix)
     np.testing.assert_array_equal(table.columns(start, 4).to_csr().toarray(), matrix[:, start:4].toarray())
     np.testing.assert_array_equal(table.transpose().to_csr().toarray(), matrix.T.toarray())
+    matrix.data = np.repeat(matrix.data, 2)[::2]
+    np.testing.assert_array_equal(FeatureTable.of("x", matrix).transpose().to_csr().toarray(), matrix.T.toarray())
 
 
 def test_the_arrays_of_a_matrix_can_change_without_harm():

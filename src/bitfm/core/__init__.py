@@ -19,7 +19,7 @@ from bitfm._core import (
     use_isa,
 )
 from bitfm.core.codes import Delegate, nearest_delegate, pack_signs, unpack_codes
-from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer
+from bitfm.core.design import Design, Trainer, as_reals, make_design, make_trainer, transpose
 from bitfm.core.implicit import (
     best_of_scores,
     encode_levels,
@@ -32,7 +32,7 @@ from bitfm.core.implicit import (
     solve_rows,
     vector_sums,
 )
-from bitfm.core.linalg import eigh, multiply, orthonormal, solve_positive
+from bitfm.core.linalg import column_sums, eigh, multiply, orthonormal, solve_positive
 
 __all__ = [
     "Delegate",
@@ -42,6 +42,7 @@ __all__ = [
     "as_reals",
     "available_isas",
     "best_of_scores",
+    "column_sums",
     "distill_field",
     "distill_pairs",
     "eigh",
@@ -71,6 +72,7 @@ __all__ = [
     "softplus",
     "solve_positive",
     "solve_rows",
+    "transpose",
     "unpack_codes",
     "use_isa",
     "vector_sums",

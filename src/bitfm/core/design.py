@@ -8,9 +8,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bitfm import _core
 from bitfm._core import Design32, Design64, Trainer32, Trainer64
 
-__all__ = ["Design", "Trainer", "as_reals", "make_design", "make_trainer"]
+__all__ = ["Design", "Trainer", "as_reals", "make_design", "make_trainer", "transpose"]
 
 Design: TypeAlias = Design32 | Design64
 Trainer: TypeAlias = Trainer32 | Trainer64
@@ -60,3 +61,12 @@ def make_trainer(
     weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype)
     trainer: Any = Trainer32 if single else Trainer64
     return trainer(design, np.ascontiguousarray(y, dtype), weights, across)  # type: ignore[no-any-return]
+
+
+def transpose(
+    n_columns: int, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], values: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Return the arrays of a table by its columns: starts, rows and values, the rows of a column in their order."""
+    if values.dtype == np.float32:
+        return _core.transpose32(n_columns, indptr, indices, values)
+    return _core.transpose64(n_columns, indptr, indices, values)

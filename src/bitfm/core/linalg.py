@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bitfm import _core
 
-__all__ = ["eigh", "multiply", "orthonormal", "solve_positive"]
+__all__ = ["column_sums", "eigh", "multiply", "orthonormal", "solve_positive"]
 
 Matrix = npt.NDArray[Any]
 
@@ -19,6 +19,15 @@ def multiply(a: Matrix, b: Matrix, n_threads: int = 1) -> Matrix:
     if a.dtype == b.dtype == np.float32:
         return _core.multiply32(a, b, n_threads)
     return _core.multiply64(a.astype(np.float64, copy=False), b.astype(np.float64, copy=False), n_threads)
+
+
+def column_sums(
+    values: Matrix, rows: npt.NDArray[np.int64], centre: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return Σ v and Σ (v − centre)² of each column, over some rows in their order."""
+    if values.dtype == np.float32:
+        return _core.column_sums32(values, rows, centre)
+    return _core.column_sums64(values, rows, centre)
 
 
 def eigh(a: Matrix) -> tuple[Matrix, Matrix]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import transpose
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, check_tensors, damage
 from bitfm.validation import MOST_ROWS, check_count
@@ -250,13 +251,9 @@ class FeatureTable:
         """Return the table with one row per column."""
         if self.identity:
             return self
-        indptr, columns, values = self.arrays()
-        rows = np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(indptr))
-        order = np.argsort(columns.astype(np.uint16), kind="stable")  # by radix, which is fast for 16 bits at a time
-        if self.n_columns > 1 << 16:
-            order = order[np.argsort((columns >> 16).astype(np.uint16)[order], kind="stable")]
-        starts = np.append(0, np.cumsum(np.bincount(columns, minlength=self.n_columns)))
-        return FeatureTable.sparse(starts, rows[order], values[order], self.n_rows)
+        indptr, indices, values = self.arrays()
+        starts, rows, by_column = transpose(self.n_columns, indptr, indices, np.ascontiguousarray(values))
+        return FeatureTable.sparse(starts, rows, by_column, self.n_rows)
 
     def with_unit_rows(self, n_columns: int | None = None) -> FeatureTable:
         """Return the same entries, each 1/√n for the n of its row, and `n_columns` columns if given."""

@@ -2,6 +2,7 @@
 // small ones takes longer than reading them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -26,7 +27,7 @@ struct LargePages {
         if (n > (static_cast<std::size_t>(-1) - kPage) / sizeof(T)) throw std::bad_alloc();
         const std::size_t bytes = n * sizeof(T);
         const bool large = bytes >= 2 * kPage;
-        const std::size_t unit = large ? kPage : alignof(std::max_align_t);
+        const std::size_t unit = large ? kPage : std::max(alignof(std::max_align_t), alignof(T));
         void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
         if (!memory && bytes) throw std::bad_alloc();
 #if defined(__linux__)
@@ -44,5 +45,24 @@ struct LargePages {
 
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;
+
+// The same for what is written before it is read: it is not set to 0 first.
+template <class T>
+struct UnsetLargePages : LargePages<T> {
+    template <class U>
+    struct rebind {
+        using other = UnsetLargePages<U>;
+    };
+    UnsetLargePages() = default;
+    template <class U>
+    UnsetLargePages(const UnsetLargePages<U>&) {}
+    template <class U>
+    void construct(U* at) noexcept {
+        ::new (static_cast<void*>(at)) U;
+    }
+};
+
+template <class T>
+using ScratchVector = std::vector<T, UnsetLargePages<T>>;
 
 }  // namespace bitfm

@@ -112,6 +112,7 @@ void bind_normal(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_sides(nb::module_& m);
 void bind_trainer(nb::module_& m);
+void bind_transpose(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_retrieval(nb::module_& m);
 

@@ -1,5 +1,6 @@
 #include "base/sizes.hpp"
 #include "bind/bind.hpp"
+#include "linalg/column_sums.hpp"
 #include "linalg/product.hpp"
 #include "linalg/symmetric.hpp"
 
@@ -34,11 +35,28 @@ void bind_product(nb::module_& m, const char* name) {
         nb::arg("a").noconvert(), nb::arg("b").noconvert(), nb::arg("n_threads"));
 }
 
+template <class Real>
+void bind_sums(nb::module_& m, const char* name) {
+    m.def(
+        name,
+        [](Array2<const Real> values, Array1<const int64_t> rows, Array1<const double> centre) {
+            std::vector<double> sums(centre.size()), squares(centre.size());
+            {
+                nb::gil_scoped_release release;
+                column_sums<Real>(matrix_of(values), span_of(rows), span_of(centre), sums, squares);
+            }
+            return std::pair(own_array(std::move(sums)), own_array(std::move(squares)));
+        },
+        nb::arg("values").noconvert(), nb::arg("rows").noconvert(), nb::arg("centre").noconvert());
+}
+
 }  // namespace
 
 void bind_linalg(nb::module_& m) {
     bind_product<float>(m, "multiply32");
     bind_product<double>(m, "multiply64");
+    bind_sums<float>(m, "column_sums32");
+    bind_sums<double>(m, "column_sums64");
     m.def(
         "solve_positive",
         [](Array2<double> a, Array2<double> b) {

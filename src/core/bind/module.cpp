@@ -41,6 +41,7 @@ NB_MODULE(_core, m) {
     bind_pairs(m);
     bind_sides(m);
     bind_trainer(m);
+    bind_transpose(m);
     bind_text(m);
     bind_retrieval(m);
 }

@@ -21,9 +21,17 @@ void require_below(std::span<const int32_t> numbers, int64_t end, const std::str
             throw BadInput(what + std::to_string(number) + " is outside 0.." + std::to_string(end - 1));
 }
 
-void check_field_arrays(const std::string& name, int64_t n_rows, int64_t n_columns, std::span<const int64_t> indptr,
-                        std::span<const int32_t> indices, size_t n_values) {
-    require(static_cast<int64_t>(indptr.size()) == n_rows + 1,
+void require_columns(const std::string& name, int64_t n) {
+    require(n >= 0, name + ": the number of columns must be from 0 up, got " + std::to_string(n));
+    require_at_most(static_cast<size_t>(n), kMostRows, name, "columns");
+}
+
+}  // namespace
+
+void check_table(const std::string& name, int64_t n_rows, int64_t n_columns, std::span<const int64_t> indptr,
+                 std::span<const int32_t> indices, size_t n_values) {
+    require_columns(name, n_columns);
+    require(!indptr.empty() && static_cast<int64_t>(indptr.size()) == n_rows + 1,
             name + ": indptr has " + std::to_string(indptr.size()) +
                 " entries, expected rows + 1 = " + std::to_string(n_rows + 1));
     require_at_most(indices.size(), kMostRows, name, "non-zeros");
@@ -34,8 +42,6 @@ void check_field_arrays(const std::string& name, int64_t n_rows, int64_t n_colum
             name + ": indptr must rise from 0 to the number of non-zeros");
     require_below(indices, n_columns, name + ": column index ");
 }
-
-}  // namespace
 
 template <class Real>
 void Design<Real>::add_block(int64_t n_rows, std::span<const int32_t> rows) {
@@ -56,13 +62,11 @@ void Design<Real>::add_field(Field<Real> field) {
     std::string name = "field " + std::to_string(fields.size());
     require(!blocks.empty(), name + ": add a block first");
     Block& block = blocks.back();
-    require(field.n_columns >= 0,
-            name + ": the number of columns must be from 0 up, got " + std::to_string(field.n_columns));
-    require_at_most(static_cast<size_t>(field.n_columns), kMostRows, name, "columns");
+    require_columns(name, field.n_columns);
     if (field.identity) {
         require(field.n_columns == block.n_rows, name + ": an identity needs as many columns as rows");
     } else {
-        check_field_arrays(name, block.n_rows, field.n_columns, field.indptr, field.indices, field.values.size());
+        check_table(name, block.n_rows, field.n_columns, field.indptr, field.indices, field.values.size());
         const bool finite =
             std::all_of(field.values.begin(), field.values.end(), [](Real x) { return std::isfinite(x); });
         require(finite, name + ": values must be finite, found NaN or infinity");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace bitfm {
@@ -38,6 +39,10 @@ struct Design {
         return blocks[block].n_fields == 1 && fields[static_cast<size_t>(blocks[block].first_field)].identity;
     }
 };
+
+// Refuses arrays that are no table of so many rows and columns; messages begin with its name.
+void check_table(const std::string& name, int64_t n_rows, int64_t n_columns, std::span<const int64_t> indptr,
+                 std::span<const int32_t> indices, size_t n_values);
 
 // visit(feature, x) for each non-zero of a row.
 template <class Real, class Visit>

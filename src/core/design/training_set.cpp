@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "design/transpose.hpp"
 
 namespace bitfm {
 
@@ -42,23 +43,15 @@ bool own_rows(const std::vector<int32_t>& row_of) {
 }
 
 template <class Real>
-typename TrainingSet<Real>::FieldIndex transpose(const Field<Real>& field) {
+typename TrainingSet<Real>::FieldIndex by_column(const Field<Real>& field) {
     typename TrainingSet<Real>::FieldIndex out;
-    const auto n_rows = static_cast<int64_t>(field.indptr.size()) - 1;
-    out.start = count_rows(field.indices, field.n_columns);
+    out.start.resize(static_cast<size_t>(field.n_columns) + 1);
     out.row.resize(field.indices.size());
     out.value.resize(field.indices.size());
+    transpose<Real>({field.indptr, field.indices, field.values}, {out.start, out.row, out.value});
     out.one_hot = true;
-    std::vector<int64_t> next(out.start.begin(), out.start.end() - 1);
-    for (int64_t row = 0; row < n_rows; ++row) {
-        const int64_t from = field.indptr[row], to = field.indptr[static_cast<size_t>(row) + 1];
-        if (to - from > 1) out.one_hot = false;
-        for (int64_t p = from; p < to; ++p) {
-            auto place = static_cast<size_t>(next[field.indices[p]]++);
-            out.row[place] = static_cast<int32_t>(row);
-            out.value[place] = field.values[p];
-        }
-    }
+    for (size_t row = 1; row < field.indptr.size(); ++row)
+        if (field.indptr[row] - field.indptr[row - 1] > 1) out.one_hot = false;
     return out;
 }
 
@@ -97,7 +90,7 @@ TrainingSet<Real>::TrainingSet(const Design<Real>& design, std::span<const Real>
         blocks.push_back(std::move(index));
     }
     for (const Field<Real>& field : design.fields)
-        fields.push_back(field.identity ? FieldIndex{{}, {}, {}, true} : transpose(field));
+        fields.push_back(field.identity ? FieldIndex{{}, {}, {}, true} : by_column(field));
 
     auto place = [&](std::span<const Real> from, std::vector<Real>& to) {
         to.resize(from.size());

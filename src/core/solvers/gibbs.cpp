@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/large_pages.hpp"
 #include "base/normal.hpp"
 #include "solvers/block_weights.hpp"
 #include "solvers/factor_groups.hpp"
@@ -55,7 +56,7 @@ void draw_factors(Team& team, Residuals<Real>& residuals, Matrix<Real> factors, 
     require(precision.has_shape(n_fields, rank) && mean.has_shape(n_fields, rank),
             "precision and mean must be fields × rank");
     require_prior<Real>(precision.all(), mean.all(), noise_precision);
-    std::vector<float> noise(static_cast<size_t>(design.n_features) * kLanes);
+    ScratchVector<float> noise(static_cast<size_t>(design.n_features) * kLanes);
     each_group(team, residuals, factors, [&](GroupSweep<Real>& group, int which, int width) {
         team.run(static_cast<int64_t>(noise.size()), kInteractionGrain, [&](int64_t begin, int64_t end, int) {
             fill_normal(seed, which * static_cast<int64_t>(noise.size()) + begin,

@@ -200,21 +200,34 @@ int64_t GroupSweep<Real>::sweep_fields(Team& team, size_t block, RuleInput<Real>
     return changed;
 }
 
+// What the rows of a block share of their interactions.
+template <class Real>
+RowState<Real>* GroupSweep<Real>::gather(Team& team, size_t block) {
+    const int64_t n_rows = set_.design.blocks[block].n_rows;
+    const auto index = row_index(block);
+    if (states_.size() < static_cast<size_t>(n_rows)) {
+        states_.clear();
+        states_.resize(static_cast<size_t>(n_rows));
+    }
+    RowState<Real>* states = states_.data();
+    team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
+        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kLanes, kLanes, states[row].q);
+        isa().kernels->template sweep<Real>().gather_rows(index, residual_.data(), states, begin, end);
+    });
+    return states;
+}
+
 template <class Real>
 int64_t GroupSweep<Real>::sweep_shared(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior) {
     const auto& kernels = isa().kernels->template sweep<Real>();
     const int64_t n_rows = set_.design.blocks[block].n_rows;
-    const auto index = row_index(block);
-    std::vector<RowState<Real>> states(static_cast<size_t>(n_rows));
-    team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
-        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kLanes, kLanes, states[row].q);
-        kernels.gather_rows(index, residual_.data(), states.data(), begin, end);
-    });
-    SharedRows<Real> rows{kernels, states.data(), cross_};
+    RowState<Real>* states = gather(team, block);
+    SharedRows<Real> rows{kernels, states, cross_};
     const int64_t changed = sweep_fields(team, block, rule, prior, rows);
     if (!changed) return 0;
+    const auto index = row_index(block);
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
-        kernels.scatter_rows(index, states.data(), q_[block], residual_.data(), begin, end);
+        kernels.scatter_rows(index, states, q_[block], residual_.data(), begin, end);
         for (int64_t row = begin; row < end; ++row)
             std::copy_n(states[row].q, kLanes, rows_[block].data() + row * kLanes);
     });
@@ -255,11 +268,9 @@ int64_t GroupSweep<Real>::sweep_distilled(Team& team, size_t field, const RuleIn
     const int64_t n_rows = set_.design.blocks[block].n_rows;
     const auto index = row_index(block);
     const int bits = distillation.bits, first = which * kLanes;
-    std::vector<RowState<Real>> states(static_cast<size_t>(n_rows));
     const std::vector<Real> before(q_[block], q_[block] + n_rows * kLanes);
+    RowState<Real>* states = gather(team, block);
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
-        for (int64_t row = begin; row < end; ++row) std::copy_n(q_[block] + row * kLanes, kLanes, states[row].q);
-        kernels.gather_rows(index, residual_.data(), states.data(), begin, end);
         // To a row the teacher is so many more interactions.
         for (int64_t row = begin; row < end; ++row) {
             RowState<Real>& state = states[row];
@@ -272,11 +283,11 @@ int64_t GroupSweep<Real>::sweep_distilled(Team& team, size_t field, const RuleIn
             }
         }
     });
-    SharedRows<Real> rows{kernels, states.data(), cross_};
+    SharedRows<Real> rows{kernels, states, cross_};
     const int64_t changed = sweep_field(team, field, rule, rows);
     if (!changed) return 0;
     team.run(n_rows, kRowGrain, [&](int64_t begin, int64_t end, int) {
-        kernels.scatter_rows(index, states.data(), before.data(), residual_.data(), begin, end);
+        kernels.scatter_rows(index, states, before.data(), residual_.data(), begin, end);
         for (int64_t row = begin; row < end; ++row) {
             for (int t = 0; t < kLanes; ++t) {
                 const auto moved = static_cast<float>(states[row].q[t] - before[row * kLanes + t]);

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/large_pages.hpp"
 #include "base/parallel.hpp"
 #include "design/training_set.hpp"
 #include "parameters/factor_view.hpp"
@@ -68,6 +69,7 @@ class GroupSweep {
   private:
     RowIndex<Real> row_index(size_t block) const;
     void sum_rows(Team& team, size_t block);
+    RowState<Real>* gather(Team& team, size_t block);
     int64_t sweep_bare(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior);
     int64_t sweep_shared(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior);
     int64_t sweep_direct(Team& team, size_t block, const RuleInput<Real>& rule, const Prior& prior);
@@ -78,11 +80,12 @@ class GroupSweep {
 
     const TrainingSet<Real>& set_;
     const bool cross_;
-    std::span<Real> residual_;             // kept up to date
-    const Real* weight_;                   // null: all 1
-    std::vector<Real> v_;                  // features × 8
-    std::vector<std::vector<Real>> rows_;  // Σ x v of each block's rows; empty where they are the features
-    std::vector<const Real*> q_;           // of each block: rows × 8
+    std::span<Real> residual_;               // kept up to date
+    const Real* weight_;                     // null: all 1
+    ScratchVector<Real> v_;                  // features × 8
+    std::vector<ScratchVector<Real>> rows_;  // Σ x v of each block's rows; empty where they are the features
+    ScratchVector<RowState<Real>> states_;   // of the rows of the block at hand
+    std::vector<const Real*> q_;             // of each block: rows × 8
     std::vector<std::vector<const int32_t*>> other_row_;
     std::vector<std::vector<const Real*>> other_q_;
 };

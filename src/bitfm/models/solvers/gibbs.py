@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import make_trainer
+from bitfm.core import column_sums, make_trainer
 from bitfm.models.base import Floats, check_finite, counted
 from bitfm.models.solvers.registry import FMParameters, FMProblem, Solution, Solver, register_solver
 from bitfm.parameters.saving import MOST_NUMBERS
@@ -189,11 +189,20 @@ class _Prior:
         for f, features in enumerate(fields):
             if not len(features):
                 continue  # nothing to learn from, and 0 is what the mean's draws would average to
-            v, n, mean = values[features].astype(np.float64), len(features), self.mean[f]
-            rate = _RATE + ((v - mean) ** 2).sum(axis=0) + _MEAN_WEIGHT * mean**2
+            n, mean = len(features), self.mean[f]
+            sums, squares = _sums(values, features, mean)
+            rate = _RATE + squares + _MEAN_WEIGHT * mean**2
             self.precision[f] = rng.gamma((_SHAPE + n + 1) / 2, 2 / rate)
             spread = 1 / np.sqrt((n + _MEAN_WEIGHT) * self.precision[f])
-            self.mean[f] = v.sum(axis=0) / (n + _MEAN_WEIGHT) + spread * rng.standard_normal(np.shape(mean))
+            self.mean[f] = sums / (n + _MEAN_WEIGHT) + spread * rng.standard_normal(np.shape(mean))
+
+
+def _sums(values: Floats, features: npt.NDArray[np.intp], mean: Any) -> tuple[Any, Any]:
+    """Return Σ v and Σ (v − mean)² over some features, of weights or of each factor."""
+    if values.ndim == 2:
+        return column_sums(values, features, mean)
+    v = values[features].astype(np.float64)
+    return v.sum(), ((v - mean) ** 2).sum()
 
 
 class GibbsChain:
