@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy comes: threads that wait for the next product spin
 
+import signal
 from pathlib import Path
 from unittest import mock
 
@@ -14,6 +15,10 @@ from bitfm.models.solvers import teacher
 from data_marker import pytest_runtest_setup
 
 __all__ = ["pytest_runtest_setup"]
+
+# Background jobs of a shell, such as those of nohup, ignore Ctrl-C, and so would the processes that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["pytester"]
 hypothesis.settings.register_profile("moderate", max_examples=40, deadline=None)
