@@ -44,6 +44,16 @@ def test_non_zeros(tmp_path, real):
         design.add_table(1, np.array([0, 2**31]), indices, values)
 
 
+def test_tables_to_transpose(tmp_path):
+    indices, values = hole(tmp_path, np.int32, 2**31), hole(tmp_path, np.float32, 2**31)
+    with refused(2**31 - 1, "rows"):
+        _core.transpose32(1, hole(tmp_path, np.int64, 2**31), NONE32, np.zeros(0, np.float32))
+    with refused(2**31, "columns"):
+        _core.transpose32(2**31, np.zeros(1, np.int64), NONE32, np.zeros(0, np.float32))
+    with refused(2**31, "non-zeros"):
+        _core.transpose32(1, np.array([0, 2**31]), indices, values)
+
+
 def wide_design():
     """Return two blocks of as many ids as there can be, and one interaction, of the last row of each."""
     design = _core.Design32()
@@ -111,6 +121,8 @@ def test_metrics(tmp_path):
     nothing = np.zeros(1, np.int64), NONE32
     with refused(2**31, "items"):
         _core.auc(np.empty((0, 2**31)), *nothing, None, None, 1)
+    with refused(2**31, "items"):
+        _core.best_of_scores(np.empty((0, 2**31), np.float32), None, None, 1, 1)
     with refused(2**31, "users"):
         _core.bootstrap_means(hole(tmp_path, np.float64, 2**31, 1), 0, 1, 1)
     with refused(2**31, "users"):

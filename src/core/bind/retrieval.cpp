@@ -246,7 +246,7 @@ void bind_retrieval(nb::module_& m) {
             require(start.has_value() == excluded.has_value(), "give starts and positions to exclude, or neither");
             require(!start || start->size() > 0, "exclude: starts must have one entry per query and one more");
             require(n >= 0 && n <= static_cast<int64_t>(scores.shape(1)), "n must be at most the number of items");
-            const size_t size = scores.shape(0) * static_cast<size_t>(n);
+            const size_t size = numbers_of(scores.shape(0), static_cast<size_t>(n));
             UnsetVector<int64_t> position(size);
             UnsetVector<float> score(size);
             {

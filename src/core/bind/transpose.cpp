@@ -1,6 +1,8 @@
 #include "design/transpose.hpp"
 
-#include "base/error.hpp"
+#include <algorithm>
+
+#include "base/sizes.hpp"
 #include "bind/bind.hpp"
 #include "design/design.hpp"
 
@@ -19,8 +21,8 @@ void bind_for(nb::module_& m, const char* name) {
             {
                 nb::gil_scoped_release release;
                 const SparseRows<Real> table{span_of(indptr), span_of(indices), span_of(values)};
-                require(table.indptr.size() <= INT32_MAX, "transpose: at most 2^31 - 2 rows");
                 const auto n_rows = static_cast<int64_t>(table.indptr.size()) - 1;
+                require_at_most(static_cast<size_t>(std::max<int64_t>(n_rows, 0)), kMostRows, "transpose", "rows");
                 check_table("transpose", n_rows, n_columns, table.indptr, table.indices, table.values.size());
                 start.resize(static_cast<size_t>(n_columns) + 1);
                 rows.resize(table.indices.size());

@@ -1,13 +1,13 @@
 #include "retrieval/dense.hpp"
 
-#include "base/error.hpp"
+#include "base/sizes.hpp"
 #include "retrieval/top.hpp"
 
 namespace bitfm {
 
 void best_of_scores(Team& team, Matrix<const float> scores, const Exclusions& excluded, const Found& found) {
     constexpr int64_t kGrain = 8;
-    require(scores.columns < int64_t(1) << 31, "at most 2^31 - 1 items");
+    require_at_most(static_cast<size_t>(scores.columns), kMostRows, "a catalogue", "items");
     excluded.check(scores.rows);
     found.check(scores.rows);
     if (found.n == 0) return;
