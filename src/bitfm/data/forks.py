@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bitfm.errors import ForkedProcessError
 
-__all__ = ["few", "gathered", "need_threads", "present"]
+__all__ = ["few", "gathered", "need_threads", "present", "with_nulls"]
 
 _FEW = 100  # values, which Python reads in less time than it takes to set up expressions
 _FEW_IN_FORK = 100_000  # which Python reads within a second
@@ -84,6 +84,11 @@ def gathered(values: pl.Series, indices: NDArray[np.integer[Any]]) -> pl.Series:
     """Return the values of some indices, null for -1, without Polars' threads."""
     if not len(values):
         return pl.Series(values.name, [None] * len(indices), dtype=values.dtype)
-    there = indices >= 0
-    taken = values[np.where(there, indices, 0)]
-    return taken if there.all() else taken.set(pl.Series(~there), None)
+    return with_nulls(values[np.maximum(indices, 0)], indices < 0)
+
+
+def with_nulls(values: pl.Series, where: NDArray[np.bool_]) -> pl.Series:
+    """Return values with some of them null, without Polars' threads."""
+    if not where.any():
+        return values
+    return values.zip_with(pl.Series(~where), pl.Series([None], dtype=values.dtype))

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.forks import few, need_threads, present
+from bitfm.data.forks import few, need_threads, present, with_nulls
 from bitfm.data.vocabulary import Vocabulary
 
 _BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -45,13 +45,13 @@ def as_text(values: pl.Series) -> pl.Series:
         number = values.cast(pl.Float64)
         array = number.to_numpy()
         whole = is_whole(array)
-        other = (number if dtype.is_decimal() else values).cast(pl.String).set(pl.Series(np.isnan(array)), None)
-        integers = _with_nulls(values.name, np.where(whole, array, 0).astype(np.int64), whole)
+        other = with_nulls((number if dtype.is_decimal() else values).cast(pl.String), np.isnan(array))
+        integers = with_nulls(pl.Series(values.name, np.where(whole, array, 0).astype(np.int64)), ~whole)
         return integers.cast(pl.String).zip_with(pl.Series(whole), other)
     if isinstance(dtype, pl.Datetime):
         ticks, per_second = _ticks(values)
         seconds = ticks // per_second
-        values = values.set(pl.Series((seconds < _CALENDAR[0]) | (seconds >= _CALENDAR[1])), None)
+        values = with_nulls(values, (seconds < _CALENDAR[0]) | (seconds >= _CALENDAR[1]))
         if dtype.time_zone not in (None, "UTC"):
             need_threads(f"a column of times in the zone {dtype.time_zone}", "give times in UTC")
         elif few(len(values)):
@@ -109,15 +109,14 @@ def quantities(values: pl.Series) -> pl.Series:
     """Return what `parse_numbers` does, but also a duration in seconds and a date in seconds since 1970."""
     if values.dtype in (pl.Duration, pl.Date, pl.Datetime):
         ticks, per_second = _ticks(values)
-        return _with_nulls(values.name, ticks / per_second, present(values))
+        return with_nulls(pl.Series(values.name, ticks / per_second), ~present(values))
     return parse_numbers(values)
 
 
 def plain_numbers(values: pl.Series) -> pl.Series:
     """Return finite numbers, also of strings that are nothing but a number; null where one is anything else."""
     numbers = values.cast(pl.Float64, strict=False)
-    finite = np.isfinite(numbers.to_numpy())
-    return numbers if finite.all() else numbers.set(pl.Series(~finite), None)
+    return with_nulls(numbers, ~np.isfinite(numbers.to_numpy()))
 
 
 def parse_times(values: pl.Series) -> pl.Series:
@@ -133,7 +132,7 @@ def parse_times(values: pl.Series) -> pl.Series:
     """
     if values.dtype in (pl.Date, pl.Datetime):
         ticks, per_second = _ticks(values)
-        return _with_nulls(values.name, ticks // per_second, present(values))
+        return with_nulls(pl.Series(values.name, ticks // per_second), ~present(values))
     if values.dtype.is_numeric():
         return _whole_seconds(plain_numbers(values))
     text = as_words(values)
@@ -243,7 +242,7 @@ def _week_day(date: str) -> int:
 def _whole_seconds(numbers: pl.Series) -> pl.Series:
     array = numbers.to_numpy()
     fits = np.abs(array) <= _LATEST
-    return _with_nulls(numbers.name, np.floor(np.where(fits, array, 0)).astype(np.int64), fits)
+    return with_nulls(pl.Series(numbers.name, np.floor(np.where(fits, array, 0)).astype(np.int64)), ~fits)
 
 
 def _ticks(values: pl.Series) -> tuple[NDArray[np.int64], int]:
@@ -251,11 +250,6 @@ def _ticks(values: pl.Series) -> tuple[NDArray[np.int64], int]:
     ticks = values.cast(pl.Int64).set(pl.Series(~present(values)), 0).to_numpy()
     unit = getattr(values.dtype, "time_unit", None)
     return (ticks * 86_400, 1) if unit is None else (ticks, {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit])
-
-
-def _with_nulls(name: str, values: NDArray[Any], there: NDArray[np.bool_]) -> pl.Series:
-    series = pl.Series(name, values)
-    return series if there.all() else series.set(pl.Series(~there), None)
 
 
 def _filled(parsed: pl.Series, text: pl.Series, parse: Callable[[pl.Series], pl.Series]) -> pl.Series:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from bitfm.data.files import quoted
-from bitfm.data.forks import few, gathered, need_threads
+from bitfm.data.forks import few, gathered, need_threads, with_nulls
 from bitfm.data.parsing import as_text
 from bitfm.data.tables._dialect import CELL_BYTES
 from bitfm.errors import TableError, ValueInTableError
@@ -164,8 +164,7 @@ def _without_nan(series: pl.Series) -> pl.Series:
     """Python and pandas say NaN where a value is missing."""
     if not series.dtype.is_float():
         return series
-    missing = np.isnan(series.to_numpy())
-    return series.set(pl.Series(missing), None) if missing.any() else series
+    return with_nulls(series, np.isnan(series.to_numpy()))
 
 
 def _check_names(what: str, names: list[str]) -> None:
@@ -219,7 +218,7 @@ def _from_pandas_series(name: str, column: Any) -> pl.Series:
     missing = column.isna().to_numpy()
     if column.dtype.kind in "iufb" and hasattr(column.dtype, "numpy_dtype"):  # numbers beside a mask
         numbers = _series_of(name, column.to_numpy(dtype=column.dtype.numpy_dtype, na_value=0))
-        return numbers.zip_with(~pl.Series(missing), pl.Series([None], dtype=numbers.dtype))
+        return with_nulls(numbers, missing)
     values = column.to_numpy(dtype=object)
     if missing.any():
         values = values.copy()
