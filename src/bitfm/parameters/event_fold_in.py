@@ -17,10 +17,10 @@ Vectors = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class EventWeights:
-    """What the objective weighs: Σ e (y − ⟨p, c⟩)² + a0 Σ ⟨p, c⟩² + λ Σ (n + a0 N) |p − m|², and the same of items.
+    """What the objective of events weighs.
 
-    The first sum goes over events, the second over all pairs; n is how much a row's events count, N how many rows the
-    other side has, and m what the row's features say.
+    It is Σ e (y − ⟨p, c⟩)² over events, a0 Σ ⟨p, c⟩² over all pairs, and λ (n + a0 N) times the squared distance of each
+    row from what its features say; n is how much the row's events count, N how many rows the other side has.
     """
 
     unobserved: float  # a0
