@@ -19,8 +19,8 @@ Vectors = npt.NDArray[np.float32]
 class EventWeights:
     """What the objective of events weighs.
 
-    It is Σ e (y − ⟨p, c⟩)² over events, a0 Σ ⟨p, c⟩² over all pairs, and λ (n + a0 N) times the squared distance of each
-    row from what its features say; n is how much the row's events count, N how many rows the other side has.
+    It is Σ e (y − ⟨p, c⟩)² over events, a0 Σ ⟨p, c⟩² over all pairs, and λ (n + a0 N) times the squared distance of
+    each row from what its features say; n is how much the row's events count, N how many rows the other side has.
     """
 
     unobserved: float  # a0
