@@ -119,6 +119,12 @@ def test_codes_of_no_bits_or_too_many_are_refused(n_bytes):
         trainer().sweep_distilled(**swept() | {"codes": np.zeros((6, n_bytes), np.uint8)})
 
 
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, None, "1"])
+def test_the_largest_gain_is_checked(wrong):
+    with pytest.raises(REFUSED):
+        _core.distill_field(**field(most_gain=wrong))
+
+
 def test_every_array_of_pairs_is_checked():
     each_spoilt(_core.distill_pairs, pairs(), ["gains", "weights"])
     for wrong in (pairs(n=2)["codes"], pairs()["codes"].astype(np.int8), pairs()["codes"][0], None):

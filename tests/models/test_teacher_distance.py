@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from bitfm import Blocks, _core
+from bitfm import Block, Blocks, _core
 from bitfm.core import make_trainer, pack_signs, unpack_codes
-from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
+from bitfm.data.feature_table import FeatureTable
+from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation, _above
 from problems import KINDS, float64, random_blocks, scores
 
 ACROSS = ("bare", "context", "shared", "mixed")  # two or three blocks; ids alone, or beside features
@@ -192,7 +193,7 @@ def test_the_scales_predict_other_interactions_best(kind):
 # Single steps
 
 
-def one_step(bits, rng, passes=1000, scale=1.0, keep=False):
+def one_step(bits, rng, passes=1000, scale=1.0, keep=False, most=np.inf):
     """A feature in one row: its problem's H and a, code and gain, before a step and after."""
     Q = rng.normal(size=(12, bits)) * scale
     hessian = (Q.T @ Q / 12).astype(np.float32)
@@ -201,7 +202,7 @@ def one_step(bits, rng, passes=1000, scale=1.0, keep=False):
     start = unpack_codes(codes)[0].astype(float), float(gains[0])
     error = (a - start[1] * hessian @ start[0]).astype(np.float32)[None]
     weight = rng.uniform(0.1, 3, 1).astype(np.float32)
-    flips = _core.distill_field(codes, gains, error, hessian, weight, None, None, None, passes, keep, 1)
+    flips = _core.distill_field(codes, gains, error, hessian, weight, None, None, None, passes, keep, 1, most)
     end = unpack_codes(codes)[0].astype(float), float(gains[0])
     return hessian.astype(float), a, start, end, error[0], flips
 
@@ -227,6 +228,15 @@ def test_a_step_ends_in_a_local_minimum(seed):
     assert least - 1e-5 * unit <= value(b, gain)
     assert flips >= (b != start[0]).sum()
     np.testing.assert_allclose(error, a - gain * H @ b, atol=1e-5 * (np.abs(a).max() + H.trace()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_gain_goes_as_far_as_it_may(seed):
+    best = one_step(8, np.random.default_rng(seed))[3][1]
+    for most in (best / 2, best * 2):
+        H, a, _, (b, gain), error, _ = one_step(8, np.random.default_rng(seed), most=most)
+        assert gain == pytest.approx(np.clip(b @ a / (b @ H @ b), 0, most), rel=1e-4)
+        np.testing.assert_allclose(error, a - gain * H @ b, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -368,3 +378,40 @@ def test_codes_reproduce_a_teacher_made_of_codes(kind, bits):
     distillation.sweep(5)
     assert distillation.objective() < 1e-5
     np.testing.assert_allclose(vectors(distillation) @ vectors(distillation).T, np.outer(line, line), atol=2e-3)
+
+
+# Long rows
+
+
+def one_long_row(n, rank=8, n_items=50):
+    """A user who has had n items, of which nobody else has had any."""
+    history = FeatureTable.unit_rows(np.zeros(n, int), np.arange(n), (1, n))
+    X = Blocks(
+        user=Block(np.zeros(n_items, int), {"history": history}),
+        item=Block(np.arange(n_items), {"id": FeatureTable.eye(n_items)}),
+    )
+    return X, teacher(X, rank)
+
+
+def test_no_feature_of_a_long_row_makes_up_for_all_others():
+    X, V = one_long_row(6000)
+    distillation = RowDistillation(X, V, 64, seed=0, n_threads=1)
+    history, values = distillation.gains[:6000], [distillation.objective()]
+    longest = history.max()
+    for _ in range(3):
+        distillation.sweep(5)
+        values.append(distillation.objective())
+    assert all(after <= before + 1e-6 for before, after in itertools.pairwise(values))
+    assert values[-1] < 1e-5 < values[0]
+    assert history.max() <= 4 * longest * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("bits", [8, 64, 512])
+def test_steps_of_long_rows_are_by_a_positive_definite_matrix(bits):
+    rng = np.random.default_rng(0)
+    Q = rng.normal(size=bits) + rng.normal(0, 1e-6, size=(3000, bits))  # nearly all in one direction
+    H = np.asarray(Q.T @ Q / 3000, np.float32)
+    above = _above(H).astype(float)
+    assert np.linalg.eigvalsh(above)[0] > 0
+    assert np.linalg.eigvalsh(above - H)[0] >= 0
+    np.testing.assert_allclose(above, H, rtol=bits * 1e-6)

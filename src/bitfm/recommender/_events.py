@@ -27,6 +27,10 @@ class Examples(NamedTuple):
     chosen: npt.NDArray[np.bool_]
     fold: npt.NDArray[np.int32]
 
+    def take(self, which: npt.NDArray[np.bool_]) -> Examples:
+        """Return some of them."""
+        return Examples(self.event[which], self.item[which], self.chosen[which], self.fold[which])
+
 
 def event_examples(
     users: npt.NDArray[np.int32],

@@ -17,6 +17,7 @@ from bitfm.errors import UnknownIdError
 from bitfm.models import FM, Callback, DiscreteFM, DistilledFM
 from bitfm.parameters import Prior, SideMoments, ids_of, prior_variance, with_all_ids
 from bitfm.recommender._events import FOLDS, Examples, event_examples
+from bitfm.recommender._heavy_users import counted
 from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._reading import SideReader
 from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, Side, context_block, encode, field_tables
@@ -65,12 +66,14 @@ def fit_state(
     model.fit(blocks, y, callback=callback)
     scores = model.predict(blocks)
 
-    ratings = None if read.target is None else y
+    count, ratings = counted(pairs["user"]), read.target
     if ratings is not None and context:
-        unknown = Block(np.zeros(len(y), np.int32), encode(context, {}))
-        ratings = y - (scores - model.predict(Blocks(**{**blocks.blocks, CONTEXT: unknown})))
-    n_users, n_items = (len(side) for side in sides.values())
-    log = InteractionMatrix.of(pairs["user"], pairs["item"], (n_users, n_items), ratings)
+        unknown, ratings = Block(np.zeros(len(y), np.int32), encode(context, {})), ratings.copy()
+        ratings[count] = y - (scores - model.predict(Blocks(**{**blocks.blocks, CONTEXT: unknown})))
+    n_users, n_items = shape = len(sides["user"]), len(sides["item"])
+    log = learnt = InteractionMatrix.of(pairs["user"], pairs["item"], shape, ratings)
+    if not count.all():
+        learnt = InteractionMatrix.of(pairs["user"][count], pairs["item"][count], shape)
     parameters = with_all_ids(model.parameters_, observed, {"user": n_users, "item": n_items}, SEEN_FIELDS)
     everything, width = np.arange(n_items), parameters.sizes.get(("item", SEEN_FIELDS["item"]))
     own = sides["item"].fields(everything)
@@ -92,8 +95,8 @@ def fit_state(
         columns=reader.notes,
         unsaved={name: getattr(model, name) for name in model.unsaved},
     )
-    state = replace(state, moments=_moments(state))
-    return replace(state, priors=_priors(state, float(np.mean((y - scores) ** 2)))), (blocks, y)
+    state = replace(state, moments=_moments(state, learnt))
+    return replace(state, priors=_priors(state, learnt, float(np.mean((y - scores) ** 2)))), (blocks, y)
 
 
 def training_data(state: State, interactions: Interactions, negatives: int, seed: int) -> TrainingData:
@@ -134,7 +137,8 @@ def _examples(
     """Return blocks and targets.
 
     Rows and columns of users and items are those of `ids`; `widths` are those of what a side has seen, if it has a
-    field for it. For events, every user and item has one row per fold, with what the other folds tell of it.
+    field for it. For events, every user and item has one row per fold, with what the other folds tell of it. Of a user
+    with too many interactions, some are examples; all are history.
     """
     users, items = (np.searchsorted(ids[name], pairs[name]).astype(np.int32) for name in SEEN_FIELDS)
     shape, n = (len(ids["user"]), len(ids["item"])), len(users)
@@ -152,6 +156,8 @@ def _examples(
         examples = Examples(np.arange(n), items, np.ones(n, bool), np.zeros(n, np.int32))
         logs = [InteractionMatrix.of(users, items, shape)]
         y = interactions.target
+    learnt = counted(users)[examples.event]
+    examples, y = examples.take(learnt), y[learnt]
     blocks = {}
     for name, rows in (("user", users[examples.event]), ("item", examples.item)):
         own, eye, width = sides[name].fields(ids[name]), FeatureTable.eye(len(ids[name])), widths.get(name)
@@ -178,22 +184,22 @@ def _indices(sides: Mapping[str, Side], interactions: Interactions) -> Indices:
     return found
 
 
-def _moments(state: State) -> dict[str, SideMoments]:
+def _moments(state: State, learnt: InteractionMatrix) -> dict[str, SideMoments]:
     """Return either side as a new id of the other sees it, by the name of the new id's side."""
-    users, items = (np.diff(state.log.side(name).indptr) for name in SEEN_FIELDS)
+    users, items = (np.diff(learnt.side(name).indptr) for name in SEEN_FIELDS)
     some_users, some_items = np.flatnonzero(users), np.flatnonzero(items)
-    unseen = state.negatives * state.log.by_user.n_entries / max(len(some_items), 1)
+    unseen = state.negatives * learnt.by_user.n_entries / max(len(some_items), 1)
     return {
         "user": SideMoments.of_items(*state.other_side("user", some_items), items[some_items], state.negatives),
         "item": SideMoments.of_users(*state.other_side("item", some_users), users[some_users], unseen),
     }
 
 
-def _priors(state: State, noise: float) -> dict[str, Prior]:
-    """Return what the ids of either side are like that have ratings."""
+def _priors(state: State, learnt: InteractionMatrix, noise: float) -> dict[str, Prior]:
+    """Return what the ids of either side are like that were learnt from ratings."""
     priors = {}
     for name, others in state.moments.items():
-        counts = np.diff(state.log.side(name).indptr)
+        counts = np.diff(learnt.side(name).indptr)
         observed = np.flatnonzero(counts)
         weights, vectors = ids_of(state.parameters, name, observed)
         n = counts[observed] * (1 + others.negatives_per_event) + others.negatives_per_item

@@ -171,7 +171,8 @@ class Recommender:
         ----------
         interactions : table, or Interactions
             One row per rating, or per event. Only the latest rating of a user and item counts, unless
-            there is a context; events all count.
+            there is a context; events all count. Of a user with far more than others have, such as a bot, so many are
+            learnt from that they are a tenth of all; 5000 always are.
         users, items : table, optional
             One row per user, or item: what is known of them. Ids without interactions are known by it as well.
         user, item : str

@@ -1,5 +1,7 @@
 #include "solvers/distillation.hpp"
 
+#include <limits>
+
 #include "base/error.hpp"
 #include "bind/bind.hpp"
 
@@ -20,7 +22,7 @@ void bind_distillation(nb::module_& m) {
         [](Array2<uint8_t> codes, Array1<float> gains, Array2<float> error, Array2<const float> hessian,
            Array1<const float> row_weight, std::optional<Array1<const int64_t>> start,
            std::optional<Array1<const int32_t>> rows, std::optional<Array1<const float>> values, int passes,
-           bool keep_gains, int n_threads) {
+           bool keep_gains, int n_threads, float most_gain) {
             const int bits = bits_of(codes, gains);
             require(start.has_value() == rows.has_value() && start.has_value() == values.has_value(),
                     "give starts, rows and values of the columns, or none of them");
@@ -29,12 +31,12 @@ void bind_distillation(nb::module_& m) {
             Team team(n_threads, poll_signals);
             return distill_field(team, span_of(codes), span_of(gains), bits, span_of(error), span_of(hessian),
                                  span_of(row_weight), {span_of(start), span_of(rows), span_of(values)}, passes,
-                                 keep_gains);
+                                 keep_gains, most_gain);
         },
         nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("error").noconvert(),
         nb::arg("hessian").noconvert(), nb::arg("row_weight").noconvert(), nb::arg("start").noconvert().none(),
         nb::arg("rows").noconvert().none(), nb::arg("values").noconvert().none(), nb::arg("passes"),
-        nb::arg("keep_gains"), nb::arg("n_threads"));
+        nb::arg("keep_gains"), nb::arg("n_threads"), nb::arg("most_gain") = std::numeric_limits<float>::max());
     m.def(
         "distill_pairs",
         [](Array2<uint8_t> codes, Array1<float> gains, Array2<const float> factors, Array1<const float> weights,

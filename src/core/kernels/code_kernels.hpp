@@ -38,6 +38,7 @@ struct DistilledField {
     uint8_t* codes;        // updated
     float* gains;          // updated, unless
     bool keep_gains;
+    float most_gain = 3e38f;
 };
 
 // ... and feature by feature: every feature against all others.

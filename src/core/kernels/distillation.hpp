@@ -23,17 +23,17 @@ BITFM_INLINE float dot_of(const float* a, const float* b, int bits) {
     return sum.sum();
 }
 
-// The best gain for a code: b'a / b'Hb, or 0 where that is negative or no number.
-BITFM_INLINE float best_gain(const float* b, const float* hb, const float* a, int bits) {
+// The best gain for a code, up to `most`: b'a / b'Hb, or 0 where that is negative or no number.
+BITFM_INLINE float best_gain(const float* b, const float* hb, const float* a, int bits, float most) {
     const float along = dot_of(b, a, bits), curve = dot_of(b, hb, bits);
     const float gain = along > 0 && curve > 0 ? along / curve : 0.0f;
-    return gain < 3e38f ? gain : 0.0f;
+    return !(gain < 3e38f) ? 0.0f : gain < most ? gain : most;
 }
 
 // Coordinate descent, bit by bit and then the gain, unless it is to be kept. On entry hb = H b; on return it is again.
 // Returns the flips.
-inline int descend(const float* hessian, const float* a, int bits, int passes, bool keep_gain, float* b, float* hb,
-                   float* gain) {
+inline int descend(const float* hessian, const float* a, int bits, int passes, bool keep_gain, float most_gain,
+                   float* b, float* hb, float* gain) {
     using L = Lanes<float>;
     int flips = 0;
     if (!(*gain > 0) && !keep_gain) {  // nothing to start from: the signs of a
@@ -43,7 +43,7 @@ inline int descend(const float* hessian, const float* a, int bits, int passes, b
             b[t] = sign;
         }
         times_signs(hessian, b, bits, hb);
-        *gain = best_gain(b, hb, a, bits);
+        *gain = best_gain(b, hb, a, bits, most_gain);
     }
     for (int pass = 0; pass < passes && *gain > 0; ++pass) {
         const float before = *gain;
@@ -58,7 +58,7 @@ inline int descend(const float* hessian, const float* a, int bits, int passes, b
             ++changed;
         }
         flips += changed;
-        if (!keep_gain) *gain = best_gain(b, hb, a, bits);
+        if (!keep_gain) *gain = best_gain(b, hb, a, bits, most_gain);
         if (!changed && *gain == before) break;  // another gain may call for other bits
     }
     return flips;
@@ -107,7 +107,7 @@ inline int64_t distill_columns(const DistilledField& field, int64_t begin, int64
             (L::load(a + t) * (1.0f / mass) + own).store(a + t);
             own.store(change + t);
         }
-        flips += descend(field.hessian, a, bits, field.passes, field.keep_gains, b, hb, &gain);
+        flips += descend(field.hessian, a, bits, field.passes, field.keep_gains, field.most_gain, b, hb, &gain);
         pack(b, bits, code);
         for (int t = 0; t < bits; t += kLanes) (L::load(hb + t) * gain - L::load(change + t)).store(change + t);
         for (int64_t p = from; p < to; ++p) {
@@ -147,7 +147,7 @@ inline int distill_feature(const DistilledPairs& pairs, int64_t i) {
     add_outer(-weight * gain, b, bits, v, width, pairs.cross);
     for (int t = 0; t < bits; ++t) a[t] = dot_of(pairs.cross + int64_t(t) * width, v, width);
     times_signs(pairs.gram, b, bits, hb);
-    const int flips = descend(pairs.gram, a, bits, pairs.passes, false, b, hb, &gain);
+    const int flips = descend(pairs.gram, a, bits, pairs.passes, false, 3e38f, b, hb, &gain);
     pack(b, bits, code);
     add_outer(weight * gain * gain, b, bits, b, bits, pairs.gram);
     add_outer(weight * gain, b, bits, v, width, pairs.cross);

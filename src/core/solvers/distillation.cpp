@@ -45,10 +45,11 @@ bool check_columns(const Columns& columns, size_t n_columns, size_t n_rows) {
 
 int64_t distill_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits, std::span<float> error,
                       std::span<const float> hessian, std::span<const float> row_weight, const Columns& columns,
-                      int passes, bool keep_gains) {
+                      int passes, bool keep_gains, float most_gain) {
     check_codes(codes, gains, bits);
     require(hessian.size() == static_cast<size_t>(bits * bits), "the Hessian must be bits × bits");
     require(error.size() == row_weight.size() * static_cast<size_t>(bits), "errors must be rows × bits");
+    require(most_gain >= 0, "the largest gain must be from 0 up");
     const bool apart = check_columns(columns, gains.size(), row_weight.size());
     const bool identity = columns.start.empty();
     const DistilledField field{.bits = bits,
@@ -61,7 +62,8 @@ int64_t distill_field(Team& team, std::span<uint8_t> codes, std::span<float> gai
                                .error = error.data(),
                                .codes = codes.data(),
                                .gains = gains.data(),
-                               .keep_gains = keep_gains};
+                               .keep_gains = keep_gains,
+                               .most_gain = most_gain};
     const auto n = static_cast<int64_t>(gains.size());
     std::atomic<int64_t> flips{0};
     auto sweep = [&](int64_t begin, int64_t end, int) {

@@ -15,11 +15,11 @@ struct Columns {
     std::span<const float> value;
 };
 
-// One pass over a field's features, each given its best code and, unless gains are to be kept, its best gain while all
-// others stand. `error` (rows × bits) is kept up to date. Returns the number of flips.
+// One pass over a field's features, each given its best code and, unless gains are to be kept, its best gain up to
+// `most_gain` while all others stand. `error` (rows × bits) is kept up to date. Returns the number of flips.
 int64_t distill_field(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits, std::span<float> error,
                       std::span<const float> hessian, std::span<const float> row_weight, const Columns& columns,
-                      int passes, bool keep_gains);
+                      int passes, bool keep_gains, float most_gain);
 
 // One pass over all features, each against all others; factors: the teacher's, features × width.
 int64_t distill_pairs(Team& team, std::span<uint8_t> codes, std::span<float> gains, int bits,

@@ -18,6 +18,8 @@ __all__ = ["FeatureDistillation", "RowDistillation", "mean_squares"]
 
 _FIELD_WEIGHT = 0.3  # μ, below
 _SCALE_ROUNDS = 10
+_LONG_ROW = 4096  # features; below, what follows is not needed
+_MOST_GROWTH = 4  # of a gain, against the longest of the teacher's vectors in a field with long rows
 
 Matrix = npt.NDArray[np.float32]
 
@@ -32,6 +34,7 @@ class _Field:
     features: slice
     teacher_vectors: Matrix  # p = Σ x v
     code_vectors: Matrix  # P = Σ x g b
+    most_gain: float = np.inf
 
 
 class _BlockRows:
@@ -102,6 +105,7 @@ class RowDistillation:
                 if gains.any():
                     gains[gains > 0] = np.sqrt(np.mean(np.square(gains[gains > 0], dtype=np.float64)))
         self._blocks: list[_BlockRows] = []
+        self._has_long_rows = False
         spans = iter(enumerate(blocks.fields))
         for block in blocks.blocks.values():
             fields = []
@@ -109,6 +113,9 @@ class RowDistillation:
                 part = slice(span.start, span.stop)
                 vectors = table.sums(factors[part]), self._code_vectors(table, part)
                 fields.append(_Field(number, table, _columns(table), part, *vectors))
+                if _has_long_rows(fields[-1]):  # or else the first feature makes up for what all others lack
+                    fields[-1].most_gain = _MOST_GROWTH * float(self.gains[part].max())
+                    self._has_long_rows = True
             self._blocks.append(_BlockRows(_shares(block).astype(np.float32), fields, n_threads))
 
     def sweep(self, passes: int) -> int:
@@ -116,7 +123,7 @@ class RowDistillation:
         flips, how = 0, (passes, self._shared, self._threads)
         for rows, field, error, hessian in self._fields_in_turn():
             codes, gains = self.codes[field.features], self.gains[field.features]
-            flips += distill_field(codes, gains, error, hessian, rows.weights, *field.columns, *how)
+            flips += distill_field(codes, gains, error, hessian, rows.weights, *field.columns, *how, field.most_gain)
             if self._shared:
                 vectors = self._code_vectors(field.table, field.features)
                 slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, multiply(vectors, hessian, self._threads)))
@@ -139,6 +146,8 @@ class RowDistillation:
             others = zip(*(other.moments for other in self._blocks if other is not rows), strict=True)
             H, C, H_field, C_field = (_total(list(parts)) for parts in others)
             hessian = np.asarray((1 - μ) * H + μ * H_field, np.float32)
+            if self._has_long_rows:
+                hessian = _above(hessian)
             target = multiply(rows.teacher_vectors, C.T, self._threads)
             for field in rows.fields:
                 error = (1 - μ) * (target - multiply(rows.code_vectors, H, self._threads))
@@ -300,9 +309,22 @@ def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:
     return indptr, rows, values.astype(np.float32)
 
 
+def _has_long_rows(field: _Field) -> bool:
+    return not field.table.identity and bool(np.bincount(field.columns[1]).max(initial=0) > _LONG_ROW)
+
+
 def _moment(a: Matrix, b: Matrix, weights: Matrix, n_threads: int) -> npt.NDArray[np.float64]:
     """Return Σ π a bᵀ."""
     return np.asarray(multiply((a * weights[:, None]).T, b, n_threads), np.float64)
+
+
+def _above(hessian: Matrix) -> Matrix:
+    """Return a matrix H' above H by what rounding may have taken from it, so that it is positive definite.
+
+    Each of a long row's features takes a step, and where H is negative, be it by the last digit, those lead ever
+    farther away. Steps by H' lower a bound of Ω that touches it where they begin, so they lower Ω as well.
+    """
+    return hessian + np.diag(np.diag(hessian)) * np.float32(4 * len(hessian) * np.finfo(np.float32).eps)
 
 
 def _total(matrices: list[Matrix]) -> Matrix:
