@@ -171,8 +171,9 @@ class Interactions:
         users, items = (Vocabulary.of(ids).indices(ids).astype(np.int64) for ids in (self.users, self.items))
         order = np.arange(len(self)) if self.times is None else np.argsort(self.times, kind="stable")
         pairs = (users * (items.max(initial=0) + 1) + items)[order]
-        _, last = np.unique(pairs[::-1], return_index=True)
-        kept = self if len(last) == len(self) else self.take(np.sort(order[::-1][last]))
+        places = np.argsort(pairs)  # in any order where pairs are equal, which takes less time than in a stable one
+        last = np.maximum.reduceat(places, np.flatnonzero(np.diff(pairs[places], prepend=-1)))
+        kept = self if len(last) == len(self) else self.take(np.sort(order[last]))
         return replace(kept, distinct=True)
 
     def split(self, share: float, seed: int = 0) -> tuple[Interactions, Interactions]:
