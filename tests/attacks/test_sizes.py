@@ -25,6 +25,7 @@ def test_a_small_one_of_each_is_a_frame_or_a_sentence(tmp_path, name):
     assert (problem is not None) == (name in NO_TABLES)
 
 
+@pytest.mark.memory
 def test_a_large_category_is_refused_in_one_sentence(tmp_path):
     said, _, _ = attempt("a category of 1 GB", tmp_path, scale=0.02)
     assert said == "items, column 'c', row 1: a text of 19 MiB, but one has 16 at most; leave it out, or cut it"
