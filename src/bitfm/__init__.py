@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         ValueInTableError,
     )
     from bitfm.loading import load
-    from bitfm.models import FM, BiasModel, Callback, DiscreteFM, DistilledFM, Iteration, Samples
+    from bitfm.models import FM, BiasModel, Callback, DiscreteFM, DistilledFM, ImplicitFM, Iteration, Samples
     from bitfm.parameters import Explanation, FeatureShare, PairShare
     from bitfm.recommender import Evaluation, Recommender
     from bitfm.retrieval import Index
@@ -46,6 +46,7 @@ __all__ = [
     "FeatureShare",
     "FieldSpan",
     "ForkedProcessError",
+    "ImplicitFM",
     "Index",
     "Iteration",
     "MissingColumnError",

@@ -6,6 +6,7 @@ from bitfm.models.codes import CodeModel
 from bitfm.models.discrete import DiscreteFM
 from bitfm.models.distilled import DistilledFM
 from bitfm.models.fm import FM
+from bitfm.models.implicit import ImplicitFM
 from bitfm.models.progress import Callback, Iteration
 from bitfm.models.solvers.gibbs import Samples
 
@@ -16,6 +17,7 @@ __all__ = [
     "CodeModel",
     "DiscreteFM",
     "DistilledFM",
+    "ImplicitFM",
     "Iteration",
     "Samples",
     "register_kind",

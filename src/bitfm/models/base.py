@@ -28,7 +28,7 @@ from bitfm.parameters import KINDS, FactorParameters, ModelRecord, Parameters, p
 from bitfm.persist import Tensors
 from bitfm.validation import check_real, thread_count
 
-__all__ = ["FeatureModel", "Floats", "check_finite", "check_same_features", "counted", "register_kind"]
+__all__ = ["FeatureModel", "Floats", "check_finite", "check_same_features", "counted", "iteration_of", "register_kind"]
 
 Floats = npt.NDArray[Any]
 Kind = TypeVar("Kind", bound="type[FeatureModel]")
@@ -90,7 +90,7 @@ class FeatureModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         model.bias_, model.weights_ = parameters.bias, parameters.weights
         if getattr(model, "n_jobs", None) == 0:
             raise ModelFileError("has n_jobs = 0, expected any other whole number")
-        model.fit_log_, model.n_iter_ = [_iteration(item) for item in record.fit_log], len(record.fit_log)
+        model.fit_log_, model.n_iter_ = [iteration_of(item) for item in record.fit_log], len(record.fit_log)
         model._restore(parameters, record.extra)
         if index is not None:
             model.saved_index = index
@@ -252,7 +252,7 @@ def check_same_features(what: str, fitted: FeatureModel, model: FeatureModel) ->
         raise ValueError(f"{what} was fitted on fields of sizes {theirs}, but X has {ours}; give the same fields.")
 
 
-def _iteration(item: dict[str, Any]) -> Iteration:
+def iteration_of(item: dict[str, Any]) -> Iteration:
     """Return an item of a file's fit_log, which has null for numbers that JSON does not have."""
     try:
         iteration = msgspec.convert({k: float("nan") if v is None else v for k, v in item.items()}, Iteration)

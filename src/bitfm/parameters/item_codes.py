@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,15 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import level_magnitudes, multiply, pack_signs, unpack_codes
+from bitfm.parameters.steps import Steps
 
-__all__ = ["ItemCodes", "bits_of_dimensions", "nearest_levels", "to_steps"]
+__all__ = ["ItemCodes", "bits_of_dimensions", "nearest_levels"]
 
 Vectors = npt.NDArray[np.float32]
-
-STEPS_PER_OCTAVE = 16
-_ROOT = math.sqrt(math.sqrt(math.sqrt(math.sqrt(2.0))))
-_ROOTS = np.cumprod([1.0, *[_ROOT] * (STEPS_PER_OCTAVE - 1)])
-_MIDDLES = _ROOTS * math.sqrt(_ROOT)  # between a step and the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,34 +26,47 @@ class ItemCodes:
     Parameters
     ----------
     codes : array of uint8, items × bits / 8
-    gains, weights : arrays of float32, one per item
-        g and w, each one of 255 steps; see `to_steps`.
+    gain_steps, weight_steps : Steps, one per item
+        g and w.
     decoder : array of float32, (1 + dimensions) × rank
         t, and then D.
     """
 
     codes: npt.NDArray[np.uint8]
-    gains: Vectors
-    weights: Vectors
+    gain_steps: Steps
+    weight_steps: Steps
     decoder: Vectors
 
     @classmethod
     def of_levels(cls, levels: Vectors, gains: Vectors, weights: Vectors, decoder: Vectors, bits: int) -> ItemCodes:
         """Pack levels into bits, and round gains and weights to their steps."""
-        n = levels.shape[1]
-        of_dimensions = bits_of_dimensions(bits, n)
-        signs = np.empty((len(levels), bits), np.float32)
-        left = levels.astype(np.float64)
-        for plane in range(-(-bits // n)):
-            width = min(n, bits - plane * n)
-            sizes = np.array([level_magnitudes(int(b))[plane] for b in of_dimensions[:width]])
-            positive = left[:, :width] > 0
-            signs[:, plane * n : plane * n + width] = np.where(positive, 1, -1)
-            left[:, :width] -= np.where(positive, sizes, -sizes)
-        return cls(pack_signs(signs), to_steps(gains), to_steps(weights), decoder)
+        return cls(packed_levels(levels, bits), Steps.of(gains), Steps.of(weights), decoder)
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def gains(self) -> Vectors:
+        """g of each item."""
+        return self.gain_steps.values
+
+    @property
+    def weights(self) -> Vectors:
+        """w of each item."""
+        return self.weight_steps.values
+
+    def with_items(self, which: npt.NDArray[Any], levels: Vectors, gains: Vectors, weights: Vectors) -> ItemCodes:
+        """Return codes of which some are others, or new."""
+        size = max(len(self), int(which.max(initial=-1)) + 1)
+        codes = np.zeros((size, self.codes.shape[1]), np.uint8)
+        codes[: len(self)] = self.codes
+        codes[which] = packed_levels(levels, self.bits)
+        return replace(
+            self,
+            codes=codes,
+            gain_steps=self.gain_steps.with_values(which, gains, size),
+            weight_steps=self.weight_steps.with_values(which, weights, size),
+        )
 
     @property
     def bits(self) -> int:
@@ -120,18 +128,16 @@ def nearest_levels(values: npt.NDArray[np.float64], bits: npt.NDArray[np.int32])
     return levels
 
 
-def to_steps(values: Vectors) -> Vectors:
-    """Round numbers to what 8 bits hold: sixteenths of an octave below the largest; too small ones become 0.
-
-    There are 255 steps, or a sign and 127 where signs differ.
-    """
-    values = np.asarray(values, np.float64)
-    sizes = np.abs(values)
-    top = float(sizes.max(initial=0.0))
-    if top == 0:
-        return np.zeros(len(values), np.float32)
-    lowest = 127 if (values < 0).any() else 255
-    mantissas, octaves = np.frexp(sizes / top)  # and no logarithms, which differ between processors
-    steps = STEPS_PER_OCTAVE * (octaves - 1) + np.searchsorted(_MIDDLES, 2 * mantissas)
-    rounded = np.sign(values) * np.ldexp(top * _ROOTS[steps % STEPS_PER_OCTAVE], steps // STEPS_PER_OCTAVE)
-    return np.where((steps > -lowest) & (sizes > 0), rounded, 0).astype(np.float32)
+def packed_levels(levels: Vectors, bits: int) -> npt.NDArray[np.uint8]:
+    """Return the signs of levels as bits."""
+    n = levels.shape[1]
+    of_dimensions = bits_of_dimensions(bits, n)
+    signs = np.empty((len(levels), bits), np.float32)
+    left = levels.astype(np.float64)
+    for plane in range(-(-bits // n)):
+        width = min(n, bits - plane * n)
+        sizes = np.array([level_magnitudes(int(b))[plane] for b in of_dimensions[:width]])
+        positive = left[:, :width] > 0
+        signs[:, plane * n : plane * n + width] = np.where(positive, 1, -1)
+        left[:, :width] -= np.where(positive, sizes, -sizes)
+    return pack_signs(signs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from reprlib import repr as short  # what a file says is of any length
 from typing import Annotated, Any, ClassVar, Literal
@@ -61,7 +61,7 @@ class Layout(ABC):
         return own | {"bias": np.array(parameters.bias, np.float64)}
 
     @abstractmethod
-    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
+    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Any:
         """Return the parameters of tensors that are as declared."""
 
 
@@ -123,7 +123,7 @@ for _name, _layout in {"linear": _Linear(), "factors": _Factors(), "draws": _Dra
 
 # The estimators that files are of. They are imported only when one is asked for.
 KINDS: Registry[Any] = Registry(
-    "bitfm.kinds", {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM")}
+    "bitfm.kinds", {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM", "ImplicitFM")}
 )
 
 _Size = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
@@ -138,7 +138,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     fit_log: list[dict[str, Any]]
 
 
-def pack_model(record: ModelRecord, parameters: Parameters) -> tuple[dict[str, Any], dict[str, str]]:
+def pack_model(record: ModelRecord, parameters: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the tensors and the metadata of a model."""
     layout = LAYOUTS.get(record.layout)
     if layout is None:
@@ -148,7 +148,7 @@ def pack_model(record: ModelRecord, parameters: Parameters) -> tuple[dict[str, A
     return {**layout.pack(parameters), **record.extra}, {"model": persist.encode(about)}
 
 
-def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Parameters]:
+def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Any]:
     """Return what a file keeps of a model; tables that a recommender keeps beside it are not looked at."""
     about = persist.decode(contents.metadata, "model", _Model)
     layout = LAYOUTS.get(about.layout)
@@ -158,6 +158,8 @@ def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Parameters]:
     tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(_PARTS)}
     persist.check_tensors(tensors, layout.tensors, {"features": fields[-1].stop})
     parameters = layout.unpack(fields, about.pairs, tensors)
+    if hasattr(parameters, "file"):  # what is checked on first use says where it is from
+        parameters = replace(parameters, file=contents.path)
     own = layout.pack(parameters)
     extra = {name: tensor for name, tensor in tensors.items() if name not in own}
     return ModelRecord(about.kind, about.settings, about.fit_log, about.layout, extra), parameters

@@ -11,11 +11,14 @@ from bitfm import core
 from bitfm.data import FeatureTable
 from bitfm.models.implicit import ImplicitFM
 from bitfm.models.implicit.choice import choose_settings, ndcg
+from bitfm.models.implicit.data import EventData
 from bitfm.models.implicit.encoder import encode_items
 from bitfm.models.implicit.events import Events, hold_out
+from bitfm.models.implicit.fit import EventFit
 from bitfm.models.implicit.neighbors import NeighborSettings, learn_neighbors
 from bitfm.models.implicit.teacher import fit_teacher, own_axes
-from bitfm.parameters import EventWeights, ItemCodes, bits_of_dimensions, nearest_levels, to_steps
+from bitfm.models.progress import Progress
+from bitfm.parameters import EventWeights, ItemCodes, Steps, bits_of_dimensions, nearest_levels
 
 
 def taste(n_users=120, n_items=90, seed=0, per_user=14):
@@ -47,7 +50,7 @@ def quality(found, held_out):
 
 def dense_scores(model, histories):
     parameters = model.parameters_
-    users = parameters.users(FeatureTable.of("histories", histories)).astype(np.float64)
+    users = parameters.fold_in(FeatureTable.of("histories", histories)).astype(np.float64)
     vectors = parameters.items.vectors().astype(np.float64)
     table = parameters.neighbors.table.toarray() if parameters.neighbors.table.n_entries else 0
     liked = (histories.toarray() > 0).astype(np.float64)
@@ -106,13 +109,13 @@ def test_the_result_is_the_same_at_any_number_of_threads(parts):
         np.testing.assert_array_equal(getattr(one.items, name), getattr(three.items, name))
     np.testing.assert_array_equal(one.neighbors.table.toarray(), three.neighbors.table.toarray())
     assert one.neighbors.scale == three.neighbors.scale
-    np.testing.assert_array_equal(one.mean_user, three.mean_user)
+    np.testing.assert_array_equal(one.users.mean, three.users.mean)
 
 
 def test_a_user_without_events_gets_the_ranking_of_the_mean_user(model):
     found, _ = model.recommend(sp.csr_matrix((1, 90)), n=90)
     parameters = model.parameters_
-    by_mean = parameters.items.vectors() @ parameters.mean_user
+    by_mean = parameters.items.vectors() @ parameters.users.mean
     np.testing.assert_array_equal(found[0], np.lexsort((np.arange(90), -by_mean.astype(np.float64)))[:90])
 
 
@@ -241,14 +244,14 @@ def test_more_bits_are_nearer_to_the_teacher(parts):
 
 def test_steps_are_sixteenths_of_an_octave():
     values = np.array([8.0, 4.0, 8 * 2 ** (-1 / 16), 7.9, 1e-9, 0.0], np.float32)
-    np.testing.assert_allclose(to_steps(values), [8, 4, 8 * 2 ** (-1 / 16), 8, 0, 0], rtol=1e-6)
+    np.testing.assert_allclose(Steps.of(values).values, [8, 4, 8 * 2 ** (-1 / 16), 8, 0, 0], rtol=1e-6)
     rng = np.random.default_rng(0)
     some = rng.normal(size=1000).astype(np.float32)
-    rounded = to_steps(some)
+    rounded = Steps.of(some).values
     assert len(np.unique(rounded)) <= 255
     large = np.abs(some) > 0.05
     np.testing.assert_allclose(rounded[large], some[large], rtol=2 ** (1 / 32) - 1 + 1e-6)
-    assert (to_steps(np.zeros(3, np.float32)) == 0).all()
+    assert (Steps.of(np.zeros(3, np.float32)).values == 0).all()
 
 
 def test_a_source_has_no_more_than_32_targets():
@@ -276,10 +279,9 @@ def test_a_fifth_of_what_each_user_likes_is_held_out():
 
 def test_a_choice_can_be_stopped(parts):
     seen = []
-    settings = choose_settings(
-        Events.of(parts[0]), 16, 2, 16, 2, (None, None), 0, 1, lambda *trial: bool(seen.append(trial)) or len(seen) == 2
-    )
-    assert [stage for stage, *_ in seen] == ["regularization"] * 2
+    fit = EventFit(EventData.of(parts[0]), 16, 2, 16, 2, 0, 1)
+    settings = choose_settings(fit, Progress(0, lambda trial: bool(seen.append(trial.stage)) or len(seen) == 2))
+    assert seen == ["regularization"] * 2
     assert settings.regularization in (0.08, 0.12)
 
 

@@ -1,159 +1,126 @@
-"""The choice of settings for events: what ranks a held-out fifth of each user's events best."""
+"""The choice of settings for events: what ranks held-out events best."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import best_of_scores, multiply
-from bitfm.models.implicit.encoder import encode_items
+from bitfm.data.feature_table import FeatureTable
+from bitfm.models.implicit.data import EventList
 from bitfm.models.implicit.events import Events, hold_out
-from bitfm.models.implicit.features import SideFeatures
-from bitfm.models.implicit.neighbors import NeighborSettings, learn_neighbors
-from bitfm.models.implicit.teacher import Teacher, fit_teacher, own_axes
-from bitfm.parameters import EventWeights, Neighbors
+from bitfm.models.implicit.fit import Coded, EventFit, EventSettings
+from bitfm.models.implicit.neighbors import NeighborSettings
+from bitfm.models.implicit.teacher import Teacher, own_axes
+from bitfm.models.progress import Progress
+from bitfm.parameters import Neighbors
 
-__all__ = ["RATIO", "EventSettings", "choose_settings", "ndcg"]
+__all__ = ["choose_settings", "ndcg"]
 
 Vectors = npt.NDArray[np.float32]
 
-RATIO = 10.0  # how much all unobserved pairs count, against all events
 _REGULARIZATIONS = (0.08, 0.12, 0.18, 0.27, 0.4, 0.6, 0.9)
 _STRENGTHS = (0.3, 1.0, 3.0)
 _NEIGHBORS = ((1.0, 20.0), (0.3, 10.0), (0.1, 5.0))
 _SHARES = (1.0, 1.5, 2.2, 3.3, 5.0)
+_CONTEXTS = (None, 1.0, 5.0, 20.0)
+_REPEATS = (0.0, 0.1, 0.3, 1.0, 3.0)
 _RANK, _SWEEPS = 64, 5  # of teachers that are compared
 _FRACTION = 0.2
 _K = 20
 _MOST_USERS, _FEWEST_USERS, _MOST_SCORES = 4000, 300, 5 * 10**7
 _AT_ONCE = 512
 
-Report = Callable[[str, int, int, float], bool]
-
-
-class EventSettings(NamedTuple):
-    """What a fit needs to know, chosen or given."""
-
-    regularization: float = 0.18
-    feature_strength: float = 1.0
-    neighbors: NeighborSettings = NeighborSettings()
-
-    def weights(self, events: Events) -> EventWeights:
-        """Return the weights of the objective for events."""
-        return EventWeights(RATIO * events.density, self.regularization / (1 + RATIO))
-
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
     """A part of the events to learn from, and the rest to rank."""
 
-    events: Events
+    fit: EventFit
     held_out: Events
     users: npt.NDArray[np.intp]  # of those with something held out, whose rankings are looked at
-    sides: tuple[SideFeatures | None, SideFeatures | None]
-    seed: int
-    n_threads: int
-
-    def teacher(self, settings: EventSettings, rank: int, n_iter: int) -> Teacher:
-        of_users, of_items = (
-            None if side is None else replace(side, strength=settings.feature_strength) for side in self.sides
-        )
-        weights = settings.weights(self.events)
-        return fit_teacher(
-            self.events,
-            weights,
-            rank,
-            n_iter,
-            self.seed,
-            self.n_threads,
-            user_features=of_users,
-            item_features=of_items,
-        )
 
     def qualities(self, scores: Callable[[npt.NDArray[np.intp]], Iterable[Vectors]], n: int = 1) -> list[float]:
         """Return the mean NDCG@20 of rankings of what is new to the users, for each of n ways to score all items."""
-        totals = np.zeros(n)
+        totals, threads = np.zeros(n), self.fit.n_threads
         for begin in range(0, len(self.users), _AT_ONCE):
             users = self.users[begin : begin + _AT_ONCE]
-            seen, held = (each.by_user.take(users) for each in (self.events, self.held_out))
+            seen, held = (each.by_user.take(users) for each in (self.fit.data.events, self.held_out))
             k = min(_K, seen.n_columns)
             for way, rows in enumerate(scores(users)):
-                found, _ = best_of_scores(rows, seen.indptr, seen.indices, k, self.n_threads)
+                found, _ = best_of_scores(rows, seen.indptr, seen.indices, k, threads)
                 totals[way] += ndcg(found, held.indptr, held.indices, seen.n_columns).sum()
         return list(totals / max(len(self.users), 1))
 
 
-def choose_settings(
-    events: Events,
-    bits: int,
-    n_neighbors: int,
-    rank: int,
-    n_iter: int,
-    sides: tuple[SideFeatures | None, SideFeatures | None],
-    seed: int,
-    n_threads: int,
-    report: Report,
-) -> EventSettings:
+def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
     """Return the best of a few settings.
 
-    The regularization rises as long as that helps; then come the strength of features and the settings of neighbours.
-    `report` is called after each trial with what it was of, its number, how many there are at most and its NDCG@20.
+    The regularization rises as long as that helps; then come the strength of features and the settings of neighbours,
+    and last what contexts and repeats count for. Each is what ranks a held-out fifth of each user's events best.
     """
-    rng = np.random.default_rng(seed)
+    events, rng = fit.data.events, np.random.default_rng(fit.seed)
     part, held_out = hold_out(events, _FRACTION, rng)
     users = np.flatnonzero((part.user_sizes > 0) & (held_out.user_sizes > 0))
-    most = int(np.clip(_MOST_SCORES // max(events.shape[1], 1), _FEWEST_USERS, _MOST_USERS))
-    users = np.sort(rng.permutation(users)[:most])
-    trial, settings = _Trial(part, held_out, users, sides, seed, n_threads), EventSettings()
+    users = np.sort(rng.permutation(users)[: _most_rows(events)])
+    trial = _Trial(replace(fit, data=fit.data.with_events(part, None)), held_out, users)
+    settings, rank = EventSettings(), min(fit.rank, _RANK)
+
+    def report(stage: str, number: int, total: int, quality: float) -> bool:
+        return progress.report(stage, number, total, 1 - quality, 1 - quality)
+
     if not len(users):
         return settings
     best, stopped = -1.0, False
     for number, value in enumerate(_REGULARIZATIONS, 1):
         tried = settings._replace(regularization=value)
-        quality = _of_vectors(trial, trial.teacher(tried, min(rank, _RANK), _SWEEPS))
+        quality = _of_vectors(trial, trial.fit.teacher(tried, rank, _SWEEPS))
         stopped = report("regularization", number, len(_REGULARIZATIONS), quality)
         if quality < best:
             break
         best, settings = quality, tried
         if stopped:
             return settings
-    if any(side is not None for side in sides):
+    if any(side is not None for side in fit.sides):
         qualities = {settings.feature_strength: best}
         for number, value in enumerate(_STRENGTHS, 1):
             if value not in qualities:
                 tried = settings._replace(feature_strength=value)
-                qualities[value] = _of_vectors(trial, trial.teacher(tried, min(rank, _RANK), _SWEEPS))
+                qualities[value] = _of_vectors(trial, trial.fit.teacher(tried, rank, _SWEEPS))
             stopped = report("features", number, len(_STRENGTHS), qualities[value]) or stopped
         settings = settings._replace(feature_strength=max(qualities, key=lambda value: qualities[value]))
-    if n_neighbors == 0 or stopped:
-        return settings
-    return _with_neighbors(trial, settings, bits, n_neighbors, rank, n_iter, report)
+    if fit.n_neighbors and not stopped:
+        settings = _with_neighbors(trial, settings, report)
+    if fit.data.each is not None and fit.bits and not stopped:
+        settings = _with_contexts(fit, settings, report)
+    return settings
 
 
-def _with_neighbors(
-    trial: _Trial, settings: EventSettings, bits: int, n_neighbors: int, rank: int, n_iter: int, report: Report
-) -> EventSettings:
-    weights = settings.weights(trial.events)
-    teacher = trial.teacher(settings, rank, n_iter)
-    items = teacher.items
-    if bits:
-        codes = encode_items(trial.events, teacher.users, items, weights, bits, trial.seed, trial.n_threads)
-        items = codes.vectors(n_threads=trial.n_threads)
-    gram, axes = own_axes(items, trial.n_threads)
-    items = multiply(items, axes, trial.n_threads)
+Report = Callable[[str, int, int, float], bool]
+
+
+def _with_neighbors(trial: _Trial, settings: EventSettings, report: Report) -> EventSettings:
+    fit = trial.fit
+    if fit.bits:
+        coded = fit.coded(settings)
+        items = coded.codes.vectors(n_threads=fit.n_threads)
+    else:
+        items = fit.teacher(settings).items
+        gram, axes = own_axes(items, fit.n_threads)
+        items = multiply(items, axes, fit.n_threads)
+        coded = Coded(None, gram, None, None, None)  # type: ignore[arg-type]
     best = -1.0
     for number, (unobserved, ridge) in enumerate(_NEIGHBORS, 1):
-        tried = NeighborSettings(unobserved, ridge, 1.0)
-        found, users = learn_neighbors(trial.events, items, gram, weights, n_neighbors, tried, None, trial.n_threads)
+        tried = settings._replace(neighbors=NeighborSettings(unobserved, ridge, 1.0))
+        found, users = fit.neighbors(tried, coded, items)
         qualities = trial.qualities(partial(_blends, trial, found, users, items), len(_SHARES))
         for share, quality in zip(_SHARES, qualities, strict=True):
             if quality > best:
-                best, settings = quality, settings._replace(neighbors=tried._replace(share=share))
+                best, settings = quality, tried._replace(neighbors=tried.neighbors._replace(share=share))
         if report("neighbors", number, len(_NEIGHBORS), best):
             break
     return settings
@@ -163,15 +130,93 @@ def _blends(
     trial: _Trial, neighbors: Neighbors, users: Vectors, items: Vectors, which: npt.NDArray[np.intp]
 ) -> Iterator[Vectors]:
     """Yield the scores of some users for each share of the vectors."""
-    by_vectors = np.float32(neighbors.scale) * multiply(users[which], items.T, trial.n_threads)
-    by_neighbors = neighbors.sums(trial.events.liked().by_user.take(which)).toarray()
+    by_vectors = np.float32(neighbors.scale) * multiply(users[which], items.T, trial.fit.n_threads)
+    by_neighbors = neighbors.sums(trial.fit.data.events.liked().by_user.take(which)).toarray()
     for share in _SHARES:
         yield np.float32(share) * by_vectors + by_neighbors
 
 
 def _of_vectors(trial: _Trial, teacher: Teacher) -> float:
-    [quality] = trial.qualities(lambda users: [multiply(teacher.users[users], teacher.items.T, trial.n_threads)])
+    threads = trial.fit.n_threads
+    [quality] = trial.qualities(lambda users: [multiply(teacher.users[users], teacher.items.T, threads)])
     return quality
+
+
+def _with_contexts(fit: EventFit, settings: EventSettings, report: Report) -> EventSettings:
+    """Choose what contexts and repeats count for, by the item of each held-out event among all items.
+
+    Where no pair has several events, among those that are new to its user.
+    """
+    each, rng = fit.data.each, np.random.default_rng(fit.seed)
+    assert each is not None
+    held = _some_events(each, rng)
+    part = each.take(~held)
+    trial = replace(fit, data=fit.data.with_events(part.summed(fit.data.events.shape), part))
+    asked = np.flatnonzero(held & (each.values > 0))
+    asked = np.sort(rng.permutation(asked)[: _most_rows(fit.data.events)])
+    if not len(asked) or not (part.values > 0).any():
+        return settings
+    coded = trial.coded(settings)
+    items = coded.codes.vectors(n_threads=fit.n_threads)
+    neighbors, users = trial.neighbors(settings, coded, items)
+    repeated = len(each) > fit.data.events.by_user.n_entries
+    contexts = _CONTEXTS if fit.data.features("") is not None else (None,)
+    best = -1.0
+    for number, context in enumerate(contexts, 1):
+        tried = settings._replace(context=context)
+        vectors = trial.contexts(tried, coded, users, items)
+        qualities = _of_events(trial, each.take(asked), users, items, neighbors, vectors, repeated)
+        for repeat, quality in zip(_REPEATS, qualities, strict=False):
+            if quality > best:
+                best, settings = quality, tried._replace(repeat=repeat)
+        if report("contexts", number, len(contexts), best):
+            break
+    return settings
+
+
+def _of_events(
+    fit: EventFit,
+    asked: EventList,
+    users: Vectors,
+    items: Vectors,
+    neighbors: Neighbors,
+    contexts: Vectors | None,
+    repeated: bool,
+) -> list[float]:
+    """Return the mean NDCG@20 of the items of events, by what a repeat counts for."""
+    repeats = _REPEATS if repeated else _REPEATS[:1]
+    totals, n_items, table = np.zeros(len(repeats)), len(items), fit.data.features("")
+    for begin in range(0, len(asked), _AT_ONCE):
+        some = asked.take(np.arange(begin, min(begin + _AT_ONCE, len(asked))))
+        vectors = users[some.users]
+        if contexts is not None and table is not None:
+            vectors = vectors + table.take(some.contexts).sums(contexts)
+        history = fit.data.events.by_user.take(some.users)
+        seen = FeatureTable.empty(len(some), n_items) if repeated else history
+        scores = np.float32(neighbors.scale) * multiply(vectors, items.T, fit.n_threads)
+        scores += neighbors.sums(history).toarray()
+        before, starts = 0.0, np.arange(len(some) + 1)
+        roots = np.sqrt(np.maximum(history.toarray(), 0))
+        for way, repeat in enumerate(repeats):
+            scores += np.float32((repeat - before) * neighbors.scale) * roots
+            before = repeat
+            found, _ = best_of_scores(scores, seen.indptr, seen.indices, min(_K, n_items), fit.n_threads)
+            totals[way] += ndcg(found, starts, some.items, n_items).sum()
+    return list(totals / len(asked))
+
+
+def _some_events(each: EventList, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Return a fifth of each user's events, rounded."""
+    order = np.lexsort((rng.random(len(each)), each.users))
+    starts = np.searchsorted(each.users[order], np.arange(int(each.users.max(initial=0)) + 2))
+    place = np.empty(len(each), np.int64)
+    place[order] = np.arange(len(each)) - starts[each.users[order]]
+    held: npt.NDArray[np.bool_] = place < np.rint(_FRACTION * np.diff(starts))[each.users]
+    return held
+
+
+def _most_rows(events: Events) -> int:
+    return int(np.clip(_MOST_SCORES // max(events.shape[1], 1), _FEWEST_USERS, _MOST_USERS))
 
 
 def ndcg(

@@ -20,13 +20,29 @@ _STEPS = 4  # of conjugate gradients per sweep, each from where the last sweep h
 
 @dataclass(frozen=True, eq=False)
 class SideFeatures:
-    """The features of users or of items.
+    """The features of users or of items, the last of which is 1 in every row: an intercept.
 
     Their vectors v minimise Σ ω |c − Σ x v|² + strength · mean(ω) · |v|² over the rows c that have events.
     """
 
     table: FeatureTable
     strength: float = 1.0
+
+    @classmethod
+    def of(cls, table: FeatureTable | None) -> SideFeatures | None:
+        """Take features, if there are any, and put the intercept beside them."""
+        if table is None:
+            return None
+        indptr, indices, values = table.arrays()
+        ends = indptr[1:]
+        return cls(
+            FeatureTable.sparse(
+                indptr + np.arange(len(indptr)),
+                np.insert(indices, ends, np.int32(table.n_columns)).astype(np.int32),
+                np.insert(values.astype(np.float32), ends, np.float32(1)),
+                table.n_columns + 1,
+            )
+        )
 
     @cached_property
     def _transposed(self) -> FeatureTable:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+import os
+from dataclasses import KW_ONLY, asdict, dataclass
+from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm.core import multiply
-from bitfm.models.implicit.choice import EventSettings, choose_settings
-from bitfm.models.implicit.encoder import encode_items
-from bitfm.models.implicit.events import Events
-from bitfm.models.implicit.neighbors import learn_neighbors
-from bitfm.models.implicit.teacher import fit_teacher, own_axes
+from bitfm import persist
+from bitfm.errors import ModelFileError
+from bitfm.models._settings import plain_settings, settings_of
+from bitfm.models.base import iteration_of
+from bitfm.models.implicit.choice import choose_settings
+from bitfm.models.implicit.data import EventData
+from bitfm.models.implicit.fit import EventFit, EventSettings
 from bitfm.models.progress import Callback, Progress
-from bitfm.parameters import ImplicitParameters
+from bitfm.parameters import ImplicitParameters, ModelRecord, pack_model
 from bitfm.retrieval import Index
 from bitfm.validation import check_bits, check_integer, thread_count
 
@@ -53,12 +54,13 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
     ----------
     parameters_ : ImplicitParameters
     settings_ : EventSettings
-        What was chosen.
+        What was chosen; a file does not keep it.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from bitfm.models.implicit import ImplicitFM
+    >>> from bitfm import ImplicitFM
     >>> events = sp.random(200, 100, density=0.1, random_state=0, data_rvs=np.ones)
     >>> model = ImplicitFM(bits=32).fit(events)
     >>> items, scores = model.recommend(events.tocsr()[:3], n=5)
@@ -75,47 +77,31 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None = -1
     verbose: int = 0
 
+    unsaved: ClassVar[tuple[str, ...]] = ()
+
     def fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> Self:
         """Learn from events.
 
         Parameters
         ----------
-        X : sparse matrix, users × items
-            How much each event counts; below 0 it is a dislike, which counts against the item.
-        y : ignored
+        X : sparse matrix, users × items; or Blocks
+            A matrix holds how much each event counts; below 0 it is a dislike, which counts against the item. Of
+            Blocks, every interaction is an event. The rows of the block ``user``, or the first, are the users; those of
+            ``item``, or the last, are the items. Their fields are features, but for identities, which are ids. All
+            other blocks are contexts.
+        y : array, one per interaction, optional
+            With Blocks: how much each event counts; below 0 it is a dislike. By default 1.
         callback : called with an `Iteration` after each; returning True stops what it is about
         """
         bits, n_neighbors = check_bits(self.bits), check_integer("n_neighbors", self.n_neighbors, 0, 64)
         n_iter, threads = check_integer("n_iter", self.n_iter, 1, 1000), thread_count(self.n_jobs)
         seed, progress = int(check_random_state(self.random_state).randint(2**31)), Progress(self.verbose, callback)
-        events = Events.of(X)
-        if not (events.by_user.values > 0).any():
+        data = EventData.of(X, y)
+        if not (data.events.by_user.values > 0).any():
             raise ValueError("X: expected at least one event that counts for its item, a value above 0; there is none.")
-        rank, settings = min(bits, _RANK), EventSettings()
-        if self.tune:
-            settings = choose_settings(
-                events,
-                bits,
-                n_neighbors,
-                rank,
-                n_iter,
-                (None, None),
-                seed,
-                threads,
-                lambda stage, number, total, quality: progress.report(stage, number, total, 1 - quality, 1 - quality),
-            )
-        weights = settings.weights(events)
-        teacher = fit_teacher(events, weights, rank, n_iter, seed, threads)
-        codes = encode_items(events, teacher.users, teacher.items, weights, bits, seed, threads)
-        gram, axes = own_axes(codes.vectors(n_threads=threads), threads)
-        codes = replace(codes, decoder=multiply(codes.decoder, axes))
-        neighbors, users = learn_neighbors(
-            events, codes.vectors(n_threads=threads), gram, weights, n_neighbors, settings.neighbors, None, threads
-        )
-        observed = events.user_sizes > 0
-        mean = users[observed].mean(axis=0, dtype=np.float64).astype(np.float32)
-        n_observed = int((events.item_sizes > 0).sum())
-        self.parameters_ = ImplicitParameters(codes, gram, neighbors, weights, n_observed, mean)
+        fit = EventFit(data, bits, n_neighbors, min(bits, _RANK), n_iter, seed, threads)
+        settings = choose_settings(fit, progress) if self.tune else EventSettings()
+        self.parameters_ = fit.parameters(settings)
         self.settings_, self.fit_log_ = settings, progress.history
         return self
 
@@ -130,3 +116,24 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
         What a history holds is left out unless `seen`.
         """
         return self.index().search(histories, n, exclude=None if seen else histories, n_jobs=self.n_jobs)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, atomically; see `bitfm.load`."""
+        persist.write(path, *pack_model(self.record(), self.parameters_))
+
+    def record(self) -> ModelRecord:
+        """Return what a file keeps of the model beside its parameters."""
+        check_is_fitted(self)
+        log = [{k: v for k, v in asdict(item).items() if k != "seconds"} for item in self.fit_log_]
+        return ModelRecord(type(self).__name__, plain_settings(self), log, "events")
+
+    @classmethod
+    def from_record(cls, record: ModelRecord, parameters: Any, index: Any = None) -> Self:
+        """Return the fitted model of what a file keeps."""
+        if not isinstance(parameters, ImplicitParameters) or record.extra:
+            raise ModelFileError("has parameters that an ImplicitFM does not have")
+        model = cls(**settings_of(cls, record.settings))
+        if model.n_jobs == 0:
+            raise ModelFileError("has n_jobs = 0, expected any other whole number")
+        model.parameters_, model.fit_log_ = parameters, [iteration_of(item) for item in record.fit_log]
+        return model

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bitfm.core import event_scores, find_neighbors, multiply, vector_sums
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models.implicit.events import Events
-from bitfm.parameters import EventWeights, Neighbors, fold_in_events, to_steps
+from bitfm.parameters import EventWeights, Neighbors, Steps, fold_in_events
 
 __all__ = ["NeighborSettings", "learn_neighbors"]
 
@@ -49,7 +49,8 @@ def learn_neighbors(
     targets = (rows[2] > 0).astype(np.float32)
     leverage = np.minimum(leverage, np.float32(_MOST_LEVERAGE))
     held_out = np.asarray((plain - leverage * targets) / (1 - leverage), np.float32)
-    beta = _share_of_vectors(np.abs(rows[2]), targets, held_out, plain, users, items, settings.unobserved)
+    observed = items[events.item_sizes > 0]
+    beta = _share_of_vectors(np.abs(rows[2]), targets, held_out, plain, users, observed, settings.unobserved)
     n = len(items)
     found, values = np.full((n, n_neighbors), -1, np.int32), np.zeros((n, n_neighbors), np.float32)
     if n_neighbors:
@@ -75,7 +76,7 @@ def learn_neighbors(
             values,
             n_threads,
         )
-    return Neighbors(_by_source(found, values), settings.share * beta), users
+    return Neighbors.of(_by_source(found, values), settings.share * beta), users
 
 
 def _share_of_vectors(
@@ -112,7 +113,7 @@ def _by_source(neighbors: npt.NDArray[np.int32], values: Vectors) -> FeatureTabl
     """Return S, sources × targets; a source keeps its largest entries."""
     n = len(neighbors)
     targets, places = np.nonzero(neighbors >= 0)
-    sources, amounts = neighbors[targets, places], to_steps(values[targets, places])
+    sources, amounts = neighbors[targets, places], Steps.of(values[targets, places]).values
     order = np.lexsort((targets, -amounts, sources))
     sources, targets, amounts = sources[order], targets[order], amounts[order]
     starts = np.searchsorted(sources, np.arange(n + 1))

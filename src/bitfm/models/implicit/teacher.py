@@ -22,7 +22,7 @@ _START = 0.1  # the length of a vector at first
 
 @dataclass(frozen=True, eq=False)
 class Teacher:
-    """Vectors whose products are scores, and those of the features where there are any."""
+    """Vectors whose products are scores, and those of the features where there are any, their intercept the last."""
 
     users: Vectors
     items: Vectors
@@ -48,8 +48,9 @@ def fit_teacher(
     `after_sweep` is called with the number of each sweep; where it returns True, that was the last.
     """
     n_users, n_items = events.shape
-    observed = (events.user_sizes > 0).sum(), (events.item_sizes > 0).sum()
-    ridges = weights.ridge(events.user_sizes, int(observed[1])), weights.ridge(events.item_sizes, int(observed[0]))
+    others_observed = events.item_sizes > 0, events.user_sizes > 0  # what is known by features alone counts for nobody
+    n_items_, n_users_ = (int(each.sum()) for each in others_observed)
+    ridges = weights.ridge(events.user_sizes, n_items_), weights.ridge(events.item_sizes, n_users_)
     items = normal_numbers((n_items, rank), seed) * np.float32(_START / np.sqrt(rank))
     items[events.item_sizes == 0] = 0
     users = np.zeros((n_users, rank), np.float32)
@@ -58,7 +59,7 @@ def fit_teacher(
     for sweep in range(n_iter):
         for side, table in enumerate((events.by_user, events.by_item)):
             others, start = (items, users) if side == 0 else (users, items)
-            gram, axes = own_axes(others, n_threads)
+            gram, axes = own_axes(others[others_observed[side]], n_threads)
             others, start = (multiply(each, axes, n_threads) for each in (others, start))
             said = [
                 (None, None) if v is None or m is None else (multiply(v, axes), multiply(m, axes, n_threads))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 from bitfm.core import multiply
-from bitfm.models.implicit.choice import RATIO
+from bitfm.models.implicit.fit import RATIO
 from bitfm.models.implicit.teacher import fit_teacher
 from bitfm.parameters import EventWeights
 from bitfm.validation import thread_count

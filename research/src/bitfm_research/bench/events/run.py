@@ -11,9 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from bitfm.core import multiply
 from bitfm.models.implicit import ImplicitFM
-from bitfm.models.implicit.choice import RATIO, choose_settings
+from bitfm.models.implicit.choice import choose_settings
+from bitfm.models.implicit.data import EventData
+from bitfm.models.implicit.fit import RATIO, EventFit
 from bitfm.models.implicit.neighbors import learn_neighbors
 from bitfm.models.implicit.teacher import own_axes
+from bitfm.models.progress import Progress
 from bitfm.parameters import EventWeights, ImplicitParameters, Neighbors, fold_in_events
 from bitfm.validation import check_choice, thread_count
 
@@ -84,7 +87,7 @@ def _ours(split: Split, bits: int, n_neighbors: int) -> dict[str, Any]:
     seconds = time.perf_counter() - begin
     parameters: ImplicitParameters = model.parameters_
     threads = thread_count(-1)
-    users, items = parameters.users(split.train.by_user, n_threads=threads), parameters.items.vectors(n_threads=threads)
+    users, items = parameters.fold_in(split.train.by_user, n_threads=threads), parameters.items.vectors(n_threads=threads)
     scores = judge(split, _with_neighbors(split, users, items, parameters.neighbors))
     size = bits / 8 + 2 + (4 + 3 * parameters.neighbors.table.n_entries / len(items) if n_neighbors else 0)
     return {**scores, "bytes per item": size, "seconds": seconds, "setting": str(tuple(model.settings_))}
@@ -98,7 +101,8 @@ def _of_floats(
     if wanted("floats + 8"):
         say("floats + 8")
         begin = time.perf_counter()
-        chosen = choose_settings(split.train, 0, 8, 128, 8, (None, None), split.seed, threads, lambda *_: False)
+        data = EventData(split.train, ("user", "item"), {})
+        chosen = choose_settings(EventFit(data, 0, 8, 128, 8, split.seed, threads), Progress(0, None))
         weights, _, items = fit_floats(split, (chosen.regularization, RATIO))
         gram, axes = own_axes(items, threads)
         items = multiply(items, axes, threads)
