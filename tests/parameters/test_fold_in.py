@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitfm.core import unpack_codes
-from bitfm.parameters.fold_in import Prior, Ratings, SideMoments, nearest_codes, prior_variance, solve
+from bitfm.parameters.fold_in import Prior, Ratings, nearest_codes, prior_variance, solve
 
 PRIOR = Prior(noise=0.5, weight=0.3, factor=0.2)
 CODES = np.array(list(itertools.product([-1.0, 1.0], repeat=8)))
@@ -33,12 +33,12 @@ def fresh(n):
     return np.full(n, np.nan)
 
 
-def solved(rated, own_constant, own_vector, opposite, prior):
+def solved(rated, own_constant, own_vector, prior):
     """Solve for a single id; `rated` are values, constants, vectors and values before."""
     values, constants, vectors, before = rated
     n = len(values)
     ratings = Ratings(np.array([0, n]), np.arange(n, dtype=np.int32), values, before, constants, vectors)
-    weights, found = solve(ratings, np.array([own_constant]), own_vector[None], opposite, prior)
+    weights, found = solve(ratings, np.array([own_constant]), own_vector[None], prior)
     return np.concatenate([weights, found[0]])
 
 
@@ -57,55 +57,16 @@ def test_ratings_give_the_ridge_solution(n):
         (y, constants[at], vectors[at], fresh(n)),
         0.7,
         own,
-        SideMoments.of_items(constants, vectors, np.ones(40), 0.0),
         PRIOR,
     )
     expected = ridge_by_rows(with_one(vectors[at]), y - 0.7 - constants[at] - vectors[at] @ own)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_an_unchosen_item_counts_as_a_row_of_0_for_each_event():
-    rng = np.random.default_rng(1)
-    constants, vectors = opposite_side(rng)
-    at = rng.permutation(40)[:6]
-    own = rng.normal(size=8).astype(np.float32)
-    found = solved(
-        (np.ones(6), constants[at], vectors[at], fresh(6)),
-        0.1,
-        own,
-        SideMoments.of_items(constants, vectors, np.arange(40), 4.0),
-        PRIOR,
-    )
-    share = np.sqrt(4.0 * 6 / 40)  # 24 rows of 0, drawn from all 40 alike: each item has a weight of 24 / 40
-    rows = np.concatenate([with_one(vectors[at]), share * with_one(vectors)])
-    left = np.concatenate([1 - constants[at] - 0.1 - vectors[at] @ own, share * (0 - constants - 0.1 - vectors @ own)])
-    np.testing.assert_allclose(found, ridge_by_rows(rows, left), atol=1e-6)
-
-
-def test_an_item_is_drawn_against_users_as_they_have_events():
-    rng = np.random.default_rng(2)
-    constants, vectors = opposite_side(rng)
-    counts = rng.integers(0, 9, size=40)
-    own = rng.normal(size=8).astype(np.float32)
-    at = np.array([3, 8, 9])
-    found = solved(
-        (np.ones(3), constants[at], vectors[at], fresh(3)),
-        -0.2,
-        own,
-        SideMoments.of_users(constants, vectors, counts, 11.0),
-        PRIOR,
-    )
-    share = np.sqrt(11.0 * counts / counts.sum())
-    rows = np.concatenate([with_one(vectors[at]), share[:, None] * with_one(vectors)])
-    left = np.concatenate([1 - constants[at] + 0.2 - vectors[at] @ own, share * (0.2 - constants - vectors @ own)])
-    np.testing.assert_allclose(found, ridge_by_rows(rows, left), atol=1e-6)
-
-
 def test_ratings_one_after_the_other_amount_to_all_at_once():
     rng = np.random.default_rng(3)
     constants, vectors = opposite_side(rng)
     y, own = rng.normal(size=12), rng.normal(size=8).astype(np.float32)
-    side = SideMoments.of_items(constants, vectors, np.ones(40), 0.0)
     at_once = ridge_by_rows(with_one(vectors[:12]), y - 0.4 - constants[:12] - vectors[:12] @ own)
     weight, vector = 0.0, np.zeros(8)
     for n_known, n in ((0, 2), (2, 3), (3, 7), (7, 12)):
@@ -114,7 +75,6 @@ def test_ratings_one_after_the_other_amount_to_all_at_once():
             (y[:n], constants[:n], vectors[:n], known),
             0.4 + weight,
             (own + vector).astype(np.float32),
-            side,
             PRIOR,
         )
         weight, vector = weight + step[0], vector + step[1:]
@@ -124,25 +84,23 @@ def test_ratings_one_after_the_other_amount_to_all_at_once():
 def test_a_rating_that_was_changed_pulls_by_its_change():
     rng = np.random.default_rng(4)
     constants, vectors = opposite_side(rng)
-    side = SideMoments.of_items(constants, vectors, np.ones(40), 0.0)
     y, nothing = rng.normal(size=9), np.zeros(8, np.float32)
-    first = solved((y, constants[:9], vectors[:9], fresh(9)), 0.0, nothing, side, PRIOR)
+    first = solved((y, constants[:9], vectors[:9], fresh(9)), 0.0, nothing, PRIOR)
     changed = y + np.where(np.arange(9) == 4, 2.0, 0.0)
-    second = solved((changed, constants[:9], vectors[:9], y), first[0], first[1:].astype(np.float32), side, PRIOR)
+    second = solved((changed, constants[:9], vectors[:9], y), first[0], first[1:].astype(np.float32), PRIOR)
     expected = ridge_by_rows(with_one(vectors[:9]), changed - constants[:9])
     np.testing.assert_allclose(first + second, expected, atol=1e-6)
-    again = solved((y, constants[:9], vectors[:9], y), 0.3, nothing, side, PRIOR)
+    again = solved((y, constants[:9], vectors[:9], y), 0.3, nothing, PRIOR)
     np.testing.assert_array_equal(again, np.zeros(9))
 
 
 def test_a_side_that_never_varied_stays_at_0():
     rng = np.random.default_rng(5)
     constants, vectors = opposite_side(rng)
-    side = SideMoments.of_items(constants, vectors, np.ones(40), 0.0)
     rated = rng.normal(size=9), constants[:9], vectors[:9], fresh(9)
     nothing = np.zeros(8, np.float32)
-    np.testing.assert_array_equal(solved(rated, 0.0, nothing, side, Prior(0.5, 0.0, 0.0)), np.zeros(9))
-    assert np.isfinite(solved(rated, 0.0, nothing, side, Prior(0.0, 1.0, 1.0))).all()  # no noise does no harm
+    np.testing.assert_array_equal(solved(rated, 0.0, nothing, Prior(0.5, 0.0, 0.0)), np.zeros(9))
+    assert np.isfinite(solved(rated, 0.0, nothing, Prior(0.0, 1.0, 1.0))).all()  # no noise does no harm
 
 
 @pytest.mark.parametrize("variance", [0.01, 0.3, 2.0])

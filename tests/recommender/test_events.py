@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bitfm import Recommender
-from bitfm.recommender._events import FOLDS, event_examples
+import bitfm
+from bitfm import ImplicitFM, Recommender
+from bitfm.errors import UnknownIdError, ValueInTableError
 
 NAMES = {"user": "person", "item": "thing", "target": None}
 
@@ -18,6 +19,11 @@ def popular(events, test, k=10):
     """Return the share of test events whose item is among the k most popular."""
     best = events["thing"].value_counts().sort("count", "thing", descending=[True, False])["thing"][:k].to_list()
     return float(test["thing"].is_in(best).mean())
+
+
+def quick(**settings):
+    """Return a recommender that does not choose its settings."""
+    return Recommender(model=ImplicitFM(32, tune=False, n_jobs=1), **settings)
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +39,6 @@ def test_events_beat_popularity(parts):
     assert found.hit_rate > 1.3 * popular(train, test)
     assert found.interactions == len(test)
     assert 0 < found.mrr <= found.ndcg <= found.hit_rate <= 1
-
-
-def test_more_examples_than_can_be_numbered_are_refused():
-    same = np.broadcast_to(np.int32(0), 10**9)  # one number, which takes no memory
-    with pytest.raises(ValueError, match=r"has 5,000,000,000 rows; at most 2,147,483,646 .*: lower negatives\."):
-        event_examples(same, same, 1, 4, np.random.default_rng(0))
 
 
 def test_contexts_beat_events_without_them(parts):
@@ -60,6 +60,258 @@ def test_the_best_item_depends_on_the_context(fitted_on_contexts):
     assert np.mean(right) > 0.9
 
 
+def test_a_known_user_and_the_same_history_are_one(fitted_on_events, events):
+    own = events.filter(pl.col("person") == "p3").group_by("thing").len()
+    known = fitted_on_events.recommend("p3", 20)
+    new = fitted_on_events.recommend_new(dict(own.iter_rows()), n=20)
+    assert known.equals(new)
+
+
+def test_scores_of_pairs_are_those_of_recommendations(fitted_on_contexts):
+    for context in (None, {"daytime": "evening"}):
+        best = fitted_on_contexts.recommend("p5", 15, context=context, seen=True)
+        pairs = pl.DataFrame(
+            {"person": ["p5"] * 15, "thing": best["item"], **({k: [v] * 15 for k, v in (context or {}).items()})}
+        )
+        np.testing.assert_allclose(fitted_on_contexts.predict(pairs), best["score"].to_numpy(), rtol=1e-6)
+
+
+def test_an_explanation_adds_up_to_the_score(fitted_on_contexts):
+    for item in fitted_on_contexts.recommend("p5", 5, seen=True)["item"]:
+        why = fitted_on_contexts.explain("p5", item, context={"daytime": "morning"})
+        pairs = {"person": ["p5"], "thing": [item], "daytime": ["morning"]}
+        np.testing.assert_allclose(why.score, fitted_on_contexts.predict(pairs)[0], atol=1e-5)
+        named = {feature.name.split(":")[0] for feature in why.features}
+        assert named == {"user.history", "context.daytime"}
+        assert set(why.by_field()) == {"user.history", "context.daytime"}
+
+
+def test_somebody_new_is_recommended_things_to_their_taste(fitted_on_events):
+    for taste in (0, 1):
+        shelves = {2 * taste, 2 * taste + 1}
+        best = fitted_on_events.recommend_new([f"t{20 * taste + n}" for n in (0, 1, 10, 11)], n=8)["item"]
+        assert np.mean([int(thing[1:]) // 10 in shelves for thing in best]) >= 0.75
+
+
+def test_what_was_chosen_is_not_recommended_again(fitted_on_events, events):
+    for person in ("p0", "p7"):
+        had = set(events.filter(pl.col("person") == person)["thing"])
+        assert not had & set(fitted_on_events.recommend(person, 40)["item"])
+        assert len(fitted_on_events.recommend(person, 40, seen=True)) == 40
+
+
+def test_things_of_one_shelf_are_alike(fitted_on_events):
+    alike = [int(thing[1:]) // 20 for thing in fitted_on_events.similar_items("t1", 8)["item"]]
+    assert np.mean(np.array(alike) == 0) > 0.8
+
+
+def test_evaluation_by_user_counts_new_items_only(fitted_on_events, events):
+    some = events[:50]
+    with pytest.raises(ValueError, match="new to its user"):
+        fitted_on_events.evaluate(some, by="user")
+    new = pl.DataFrame({"person": ["nobody"], "thing": [fitted_on_events.recommend("nobody", 1)["item"][0]]})
+    found = fitted_on_events.evaluate(pl.concat([some.select("person", "thing"), new]))
+    assert (found.users, found.interactions, found.hit_rate, found.mrr) == (1, 1, 1.0, 1.0)
+
+
+def test_training_data_is_what_the_model_learns_from(fitted_on_contexts, events):
+    blocks, values = fitted_on_contexts.training_data(events)
+    assert [field.name for field in blocks.fields] == ["history", "daytime", "id"]
+    assert (values == 1).all()
+    again = ImplicitFM(32, n_jobs=1).fit(blocks, values).parameters_
+    np.testing.assert_array_equal(again.items.codes, fitted_on_contexts.model_.parameters_.items.codes)
+
+
+# What comes after the fit
+
+
+def test_a_new_thing_finds_its_people(fitted_on_events):
+    rec = copy.copy(fitted_on_events)
+    people = [f"p{n}" for n in range(0, 80, 2)]
+    rec.add_events({"person": people, "thing": ["t99"] * 40})
+    same, other = rec.predict([*((f"p{n}", "t99") for n in range(80, 120))]).reshape(-1, 2).mean(axis=0)
+    assert same > other + 0.1
+    assert "t99" in rec.recommend("p100", 20)["item"].to_list()
+    assert "t99" not in rec.recommend("p0", 40)["item"].to_list()  # who has it already
+    assert fitted_on_events.n_items == 40  # the state before stays as it was
+
+
+def test_new_events_count_for_their_user_at_once(fitted_on_events):
+    rec = copy.copy(fitted_on_events)
+    rec.add_events({"person": ["zed"] * 3, "thing": ["t0", "t1", "t10"]})
+    history = ["t0", "t1", "t10"]
+    assert rec.recommend("zed", 10)["item"].to_list() == rec.recommend_new(history, n=10)["item"].to_list()
+    rec.add_events({"person": ["zed"], "thing": ["t11"]})
+    assert rec.recommend("zed", 10)["item"].to_list() == rec.recommend_new([*history, "t11"], n=10)["item"].to_list()
+
+
+def test_cold_things_and_people_are_known_by_their_columns(events):
+    things = pl.DataFrame({"thing": [f"t{n}" for n in range(40)], "shelf": [f"s{n // 10}" for n in range(40)]})
+    people = pl.DataFrame(
+        {"person": [f"p{n}" for n in range(120)], "club": ["odd" if n % 2 else "even" for n in range(120)]}
+    )
+    rec = quick().fit(events, **NAMES, items=things, users=people)
+    rec.add_items({"thing": ["new0", "new2"], "shelf": ["s0", "s2"]})
+    even, odd = (rec.predict([(person, thing) for thing in ("new0", "new2")]) for person in ("p2", "p3"))
+    assert even[0] > even[1]
+    assert odd[1] > odd[0]
+    for club, shelves in (("even", (0, 1)), ("odd", (2, 3))):
+        best = rec.recommend_new(features={"club": club}, n=8)["item"].to_list()
+        assert np.mean([thing[:3] == "new" or int(thing[1:]) // 10 in shelves for thing in best]) > 0.7
+    rec.add_users({"person": ["zed"], "club": ["odd"]})
+    assert (
+        rec.recommend("zed", 8)["item"].to_list() == rec.recommend_new(features={"club": "odd"}, n=8)["item"].to_list()
+    )
+    why = rec.explain("zed", "t20")
+    np.testing.assert_allclose(why.score, rec.predict([("zed", "t20")])[0], atol=1e-5)
+    assert {feature.name for feature in why.features} == {"user.club: odd"}
+
+
+def test_ratings_and_events_are_added_each_in_its_way(fitted_on_events, fitted):
+    with pytest.raises(ValueError, match="use add_events"):
+        fitted_on_events.add_ratings({"person": ["p1"], "thing": ["t1"]})
+    with pytest.raises(ValueError, match="use add_ratings"):
+        fitted.add_events({"user": ["p1"]})
+
+
+# How much events count
+
+
+def test_kinds_weights_and_ages_count_as_told():
+    table = pl.DataFrame(
+        {
+            "user_id": ["a", "a", "a", "b"],
+            "item_id": ["x", "x", "y", "x"],
+            "what": ["view", "buy", "view", "cart"],
+            "amount": [1.0, 2.0, 1.0, 1.0],
+            "day": ["2024-01-01", "2024-01-03", "2024-01-02", "2024-01-03"],
+        }
+    )
+    rec = quick(event_weights={"view": 1, "cart": 3, "buy": 10}, half_life=1)
+    rec.fit(table, target=None, event="what", weight="amount", time="day")
+    log = rec.state.log.by_user.toarray()
+    np.testing.assert_allclose(log, [[0.25 + 20, 0.5], [3, 0]])
+    rec.add_events({"user_id": ["b"], "item_id": ["y"], "what": ["buy"], "amount": [1.0], "day": ["2024-02-01"]})
+    assert rec.state.log.by_user.toarray()[1, 1] == 10  # what comes later has no age
+
+
+def test_a_dislike_counts_against_its_item(events):
+    about = {"person": ["zed"] * 4, "thing": ["t0", "t1", "t2", "t20"]}
+    rec = quick().fit(events.with_columns(weight=pl.lit(1.0)), **NAMES, weight="weight")
+    liked = copy.copy(rec).add_events({**about, "weight": [1.0] * 4})
+    disliked = copy.copy(rec).add_events({**about, "weight": [1.0] * 3 + [-20.0]})
+    shelf = [("zed", f"t{n}") for n in range(21, 26)]
+    assert disliked.predict(shelf).mean() < liked.predict(shelf).mean() - 0.05
+    assert "t20" not in disliked.recommend("zed", 40)["item"].to_list()
+    np.testing.assert_allclose(disliked.explain("zed", "t21").score, disliked.predict([("zed", "t21")])[0], atol=1e-5)
+    history = {"t0": 1, "t1": 1, "t2": 1, "t20": -20}
+    assert disliked.recommend("zed", 9).equals(disliked.recommend_new(history, n=9))
+    test = {"person": ["p1", "p1"], "thing": ["new", "newer"], "weight": [1.0, -1.0]}
+    assert disliked.evaluate(test).interactions == 1  # a dislike is nothing to find
+
+
+@pytest.mark.parametrize(
+    ("settings", "roles", "message"),
+    [
+        ({}, {"event": "what"}, r"event= needs event_weights="),
+        ({"event_weights": {"view": 1}}, {}, r"event_weights= needs event="),
+        ({"event_weights": {"view": "much"}}, {"event": "what"}, r"expected a number for 'view', got 'much'"),
+        ({"half_life": 3}, {}, r"half_life needs times: name their column with time="),
+        ({"half_life": -1}, {"time": "day"}, r"half_life must be above 0 days"),
+        ({"event_weights": {"view": 1}}, {"event": "what"}, r"row 2: nothing says what an event 'buy' counts for"),
+        ({}, {"weight": "wrong"}, r"column 'wrong'"),
+        ({}, {"weight": "huge"}, r"more than single precision"),
+        ({}, {"weight": "amount", "target": "amount"}, r"ratings have target= alone"),
+    ],
+)
+def test_strengths_that_mean_nothing_are_refused(settings, roles, message):
+    table = {
+        "user_id": ["a", "b"],
+        "item_id": ["x", "y"],
+        "what": ["view", "buy"],
+        "day": ["2024-01-01", "2024-01-02"],
+        "wrong": ["much", "little"],
+        "huge": [1e300, 1.0],
+        "amount": [1.0, 2.0],
+    }
+    with pytest.raises(ValueError, match=message):
+        quick(**settings).fit(table, **{"target": None, **roles})
+
+
+def test_an_event_of_no_kind_is_refused():
+    table = {"user_id": ["a", "b"], "item_id": ["x", "y"], "what": ["view", None]}
+    with pytest.raises(ValueInTableError, match="nothing says what the event of row 2 is"):
+        quick(event_weights={"view": 1}).fit(table, target=None, event="what")
+
+
+@pytest.mark.parametrize("value", [0, float("nan"), "much", 1e300])
+def test_a_history_that_means_nothing_is_refused(fitted_on_events, value):
+    with pytest.raises(ValueError, match="a number above 0, or below it for a dislike"):
+        fitted_on_events.recommend_new([("t1", value)])
+
+
+@pytest.mark.parametrize("name", ["event_weights", "half_life", "keep_interactions"])
+def test_ratings_have_none_of_it(name):
+    values = {"event_weights": {"view": 1}, "half_life": 1, "keep_interactions": False}
+    with pytest.raises(ValueError, match=f"{name}=.* is for events"):
+        Recommender(**{name: values[name]}).fit({"user_id": [1], "item_id": [1], "rating": [1]})
+
+
+def test_other_models_are_refused(events):
+    with pytest.raises(TypeError, match="model must be an ImplicitFM or None for events"):
+        Recommender(model=bitfm.DistilledFM()).fit(events, **NAMES)
+    with pytest.raises(TypeError, match="model must be a DistilledFM, a DiscreteFM or None for ratings"):
+        Recommender(model=ImplicitFM()).fit({"user_id": [1], "item_id": [1], "rating": [1]})
+
+
+# Without users
+
+
+def test_nothing_of_a_user_is_in_a_file_that_keeps_none(events, tmp_path):
+    secret = "q8Zk3vXw1LmN7pRt"
+    table = events.with_columns(person=pl.when(pl.col("person") == "p4").then(pl.lit(secret)).otherwise("person"))
+    people = pl.DataFrame({"person": [secret, "p5"], "club": ["even", "odd"]})
+    kept = quick().fit(table, **NAMES, users=people)
+    rec = quick(keep_interactions=False).fit(table, **NAMES, users=people)
+    path = tmp_path / "shop.bitfm"
+    kept.save(path)
+    assert secret.encode() in path.read_bytes()
+    rec.save(path)
+    assert secret.encode() not in path.read_bytes()
+    opened = bitfm.load(path)
+    assert opened.n_users == 0
+    history = ["t1", "t2"]
+    expected = kept.recommend_new(history, {"club": "odd"}, n=9)
+    assert opened.recommend_new(history, {"club": "odd"}, n=9).equals(expected)
+    for ask in (
+        lambda: opened.recommend(secret),
+        lambda: opened.predict([("p5", "t1")]),
+        lambda: opened.explain("p5", "t1"),
+        lambda: opened.evaluate(table),
+        lambda: opened.add_events(table),
+        lambda: opened.add_users(people),
+    ):
+        with pytest.raises(UnknownIdError, match=r"keeps no users .*recommend_new\(history=\.\.\.\)"):
+            ask()
+    opened.add_items({"thing": ["t77"]})
+    assert opened.n_items == 41
+
+
+def test_events_come_back_from_a_file(fitted_on_contexts, tmp_path):
+    rec = copy.copy(fitted_on_contexts)
+    rec.add_events({"person": ["zed"] * 2, "thing": ["t0", "brand new"], "daytime": ["evening"] * 2})
+    rec.save(tmp_path / "events.bitfm")
+    opened = bitfm.load(tmp_path / "events.bitfm")
+    for person in ("p1", "zed", "nobody"):
+        for context in (None, {"daytime": "morning"}):
+            one, two = (each.recommend(person, 20, context=context) for each in (rec, opened))
+            assert one.equals(two)
+    assert str(opened.explain("zed", "t5")) == str(rec.explain("zed", "t5"))
+    opened.add_events({"person": ["zed"], "thing": ["t1"]})
+    assert opened.recommend("zed", 5).equals(rec.add_events({"person": ["zed"], "thing": ["t1"]}).recommend("zed", 5))
+    assert isinstance(opened.model_, ImplicitFM)
+
+
 def test_ratings_depend_on_the_context_too():
     rng = np.random.default_rng(0)
     n = 4000
@@ -77,76 +329,3 @@ def test_ratings_depend_on_the_context_too():
     rec.add_ratings({"u": [99] * 4, "i": [0, 1, 2, 3], "c": ["a"] * 4, "rating": [4.5, 1.5, 4.5, 1.5]})
     best = rec.recommend(99, 10, context={"c": "b"})
     assert {item % 2 for item in best["item"]} == {1}  # what the context has done is not taken for taste
-
-
-def test_somebody_new_is_recommended_things_to_their_taste(fitted_on_events):
-    for taste in (0, 1):
-        shelves = {2 * taste, 2 * taste + 1}
-        best = fitted_on_events.recommend_new([f"t{20 * taste + n}" for n in (0, 1, 10, 11)], n=8)["item"]
-        assert np.mean([int(thing[1:]) // 10 in shelves for thing in best]) >= 0.75
-
-
-def test_a_new_thing_finds_its_people(fitted_on_events, events):
-    rec = copy.copy(fitted_on_events)
-    people = [f"p{n}" for n in range(0, 80, 2)]
-    rec.add_ratings({"person": people, "thing": ["t99"] * 40})
-    same, other = rec.predict([*((f"p{n}", "t99") for n in range(80, 120))]).reshape(-1, 2).mean(axis=0)
-    assert same > other
-
-
-def test_what_was_chosen_is_not_recommended_again(fitted_on_events, events):
-    for person in ("p0", "p7"):
-        had = set(events.filter(pl.col("person") == person)["thing"])
-        assert not had & set(fitted_on_events.recommend(person, 40)["item"])
-        assert len(fitted_on_events.recommend(person, 40, seen=True)) == 40
-
-
-def test_evaluation_by_user_counts_new_items_only(fitted_on_events, events):
-    some = events[:50]
-    with pytest.raises(ValueError, match="new to its user"):
-        fitted_on_events.evaluate(some, by="user")
-    new = pl.DataFrame({"person": ["nobody"], "thing": [fitted_on_events.recommend("nobody", 1)["item"][0]]})
-    found = fitted_on_events.evaluate(pl.concat([some.select("person", "thing"), new]))
-    assert (found.users, found.interactions, found.hit_rate, found.mrr) == (1, 1, 1.0, 1.0)
-
-
-# What the model learns from
-
-
-def test_examples_are_events_and_items_that_were_not_chosen():
-    rng = np.random.default_rng(0)
-    users, items = rng.integers(30, size=400).astype(np.int32), rng.integers(50, size=400).astype(np.int32)
-    examples = event_examples(users, items, 60, 4, np.random.default_rng(1))
-    pairs = set(zip(users.tolist(), items.tolist(), strict=True))
-    found = list(zip(users[examples.event].tolist(), examples.item.tolist(), strict=True))
-    assert [pair in pairs for pair in found] == examples.chosen.tolist()
-    assert examples.chosen.sum() == 400
-    assert 1500 < (~examples.chosen).sum() <= 1600
-    assert set(examples.item.tolist()) <= set(items.tolist())
-    fold = dict(zip(found[:400], examples.fold[:400].tolist(), strict=True))
-    assert [fold[pair] for pair in found[:400]] == examples.fold[:400].tolist()  # a repeated event stays in its fold
-    assert min(np.bincount(examples.fold[:400], minlength=FOLDS)) > 50
-    np.testing.assert_array_equal(examples.fold, examples.fold[:400][examples.event])
-
-
-@pytest.mark.parametrize("kind", ["fitted_on_events", "fitted_on_contexts"])
-def test_no_history_gives_its_own_pair_away(request, events, kind):
-    """Neither of what was chosen, nor of what was drawn in one context and chosen in another."""
-    rec = request.getfixturevalue(kind)
-    blocks, y = rec.training_data(events)
-    user, item = blocks.blocks["user"], blocks.blocks["item"]
-    histories = user.tables["history"].to_csr()[user.rows]
-    raters = item.tables["raters"].to_csr()[item.rows]
-    each = np.arange(len(y))
-    assert not np.asarray(histories[each, item.rows % rec.n_items]).any()
-    assert not np.asarray(raters[each, user.rows % rec.n_users]).any()
-    assert histories.nnz > 5 * len(y)
-    assert y.mean() == pytest.approx(0.2, abs=0.03)
-
-
-def test_what_was_chosen_in_another_context_counts_against():
-    users, items, contexts = (np.array(numbers, np.int32) for numbers in ([0] * 4, [0, 1, 2, 3], [0, 0, 1, 1]))
-    examples = event_examples(users, items, 4, 8, np.random.default_rng(0), contexts)
-    for event, item in zip(examples.event[~examples.chosen], examples.item[~examples.chosen], strict=True):
-        assert contexts[item] != contexts[event]  # item n was chosen in context n
-    assert not (~event_examples(users, items, 4, 8, np.random.default_rng(0)).chosen).any()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bitfm
-from bitfm.recommender import _heavy_users
-from bitfm.recommender._heavy_users import counted
+from bitfm.recommender._ratings import heavy_users
+from bitfm.recommender._ratings.heavy_users import counted
 
 N_USERS, N_ITEMS, PER_USER, HELD_OUT, FEW = 150, 120, 20, 10, 400
 
@@ -77,7 +77,7 @@ def tastes(n_bot=0):
 @pytest.fixture(scope="module")
 def beside_a_bot():
     train, test, bot = tastes(20_000)
-    with mock.patch.object(_heavy_users, "_NEVER_TOO_MANY", FEW):  # so that a few users are enough
+    with mock.patch.object(heavy_users, "_NEVER_TOO_MANY", FEW):  # so that a few users are enough
         return bitfm.Recommender(bits=32).fit(pl.concat([train, bot]), keep_training_data=True), test, bot
 
 
@@ -124,7 +124,7 @@ def test_one_user_with_all_ratings_is_learnt_from_as_a_whole():
 
 @pytest.mark.parametrize("more", [{"target": None}, {"context": ["day"]}])
 def test_events_and_contexts_of_a_bot_count_alike(more, monkeypatch):
-    monkeypatch.setattr(_heavy_users, "_NEVER_TOO_MANY", 50)
+    monkeypatch.setattr(heavy_users, "_NEVER_TOO_MANY", 50)
     train, _, bot = tastes(1000)
     table = pl.concat([train, bot]).with_columns(day=pl.lit("Monday"))
     rec = bitfm.Recommender(bits=32).fit(table, **more, keep_training_data=True)

@@ -27,7 +27,7 @@ from bitfm.datasets import Bookshop, make_bookshop
 from bitfm.evaluation import split_per_user
 from bitfm.models import FM, BiasModel, DiscreteFM
 from bitfm.parameters import Explanation
-from bitfm.recommender import Recommender
+from bitfm.recommender import RatingState, Recommender
 from bitfm.retrieval import Index
 
 Row: TypeAlias = dict[str, Any]  # of a table
@@ -170,7 +170,9 @@ def draw(rows: list[Row], rec: Recommender, shop: Shop, base: Path) -> None:
 
 def book_map(rec: Recommender, shop: Shop) -> npt.NDArray[np.float64]:
     """Return two coordinates per book of the table: the first two principal directions of the books' vectors."""
-    vectors = rec.state.all_rows("item").vectors[rec.state.items.indices_of(shop.books["title"].to_list())]
+    state = rec.state
+    assert isinstance(state, RatingState)
+    vectors = state.all_rows("item").vectors[state.items.indices_of(shop.books["title"].to_list())]
     centred = vectors - vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     return np.asarray(centred @ directions[:2].T, np.float64)

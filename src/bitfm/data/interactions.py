@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from bitfm.data.files import quoted
+from bitfm.data.parsing import as_text
 from bitfm.data.splits import split_per_user
 from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of, with_missing
 from bitfm.data.vocabulary import PackedStrings, Vocabulary
-from bitfm.errors import TableError
+from bitfm.errors import TableError, ValueInTableError
 
 __all__ = ["ColumnRoles", "HeldOut", "Interactions"]
 
@@ -33,6 +35,8 @@ class ColumnRoles(NamedTuple):
     target: str | None = "rating"
     context: tuple[str, ...] = ()
     time: str | None = None
+    event: str | None = None
+    weight: str | None = None
 
 
 class HeldOut(NamedTuple):
@@ -71,6 +75,10 @@ class Interactions:
         The library that results go back to.
     held_out : HeldOut or None
         Of a part that `split` made: what the other part is.
+    kinds : polars.Series of str or None
+        Of events: what each is, such as ``"view"``.
+    weights : array of float64 or None
+        Of events: how much each counts.
 
     Examples
     --------
@@ -93,6 +101,8 @@ class Interactions:
     frames: FrameKind
     held_out: HeldOut | None = None
     distinct: bool = False  # whether a pair of user and item occurs once: `latest` has been taken
+    kinds: pl.Series | None = None
+    weights: npt.NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -104,6 +114,8 @@ class Interactions:
         target: str | None = "rating",
         context: Sequence[str] = (),
         time: str | None = None,
+        event: str | None = None,
+        weight: str | None = None,
         what: str = "interactions",
         optional: Sequence[str] = (),
     ) -> Interactions:
@@ -113,7 +125,7 @@ class Interactions:
         ----------
         table
             Interactions are returned as they are.
-        user, item, target, context, time
+        user, item, target, context, time, event, weight
             As for `Recommender.fit`.
         what : str, default "interactions"
             What the table is, for messages.
@@ -127,9 +139,13 @@ class Interactions:
             raise ValueError(f"context: {', '.join(map(repr, context))} names a column twice; name each once.")
         frame, frames = as_frame(what, table)
         absent = [name for name in optional if name not in frame.columns]
-        frame = with_missing(frame, [name for name in absent if name != time])
-        time = None if time in absent else time
-        for role, column in (("user", user), ("item", item), ("target", target), ("time", time)):
+        frame = with_missing(frame, [name for name in absent if name in context])
+        time, event, weight = (None if name in absent else name for name in (time, event, weight))
+        if target is not None and (event or weight):
+            name, column = ("event", event) if event else ("weight", weight)
+            raise ValueError(f"{name}={column!r} says how much events count; ratings have target= alone.")
+        columns = {"user": user, "item": item, "target": target, "time": time, "event": event, "weight": weight}
+        for role, column in columns.items():
             if column is not None:
                 need_columns(what, frame, [column], f"name the right one with {role}= (--{role})")
         need_columns(what, frame, context)
@@ -142,8 +158,10 @@ class Interactions:
             None if target is None else numbers_of(what, frame, target),
             None if time is None else times_of(what, frame, time),
             frame[list(context)] if context else None,
-            ColumnRoles(user, item, target, context, time),
+            ColumnRoles(user, item, target, context, time, event, weight),
             frames,
+            kinds=None if event is None else _kinds_of(what, frame, event),
+            weights=None if weight is None else numbers_of(what, frame, weight),
         )
 
     def __len__(self) -> int:
@@ -159,6 +177,8 @@ class Interactions:
             target=None if self.target is None else self.target[rows],
             times=None if self.times is None else self.times[rows],
             context=None if self.context is None else pl.DataFrame([column[rows] for column in self.context]),
+            kinds=None if self.kinds is None else self.kinds[rows],
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     def latest(self) -> Interactions:
@@ -208,3 +228,14 @@ class Interactions:
             digest.update(np.diff(packed.offsets).astype("<u4").tobytes())  # where one id ends
             digest.update(packed.data.data)
         return digest.hexdigest()
+
+
+def _kinds_of(what: str, frame: pl.DataFrame, column: str) -> pl.Series:
+    """Return what each event is, which must be said of all."""
+    kinds = as_text(frame[column])
+    if kinds.null_count():
+        row = int(kinds.is_null().arg_true()[0])
+        raise ValueInTableError(
+            f"{what}, column {quoted(column)}: nothing says what the event of row {row + 1} is; fill it in, or drop it."
+        )
+    return kinds

@@ -1,10 +1,10 @@
 """What a fit yields, and what follows from it: scores, towers, explanations, growth and fold-in."""
 
-from bitfm.parameters import event_saving as _  # registers its layout
 from bitfm.parameters.encoding import Encoding, Levels
 from bitfm.parameters.event_explanation import explain_event
 from bitfm.parameters.event_fold_in import EventWeights, fold_in_events
 from bitfm.parameters.event_growth import with_event_items
+from bitfm.parameters.event_saving import EventLayout
 from bitfm.parameters.explanation import Explanation, FeatureShare, PairShare, explain
 from bitfm.parameters.feature_vectors import FeatureVectors
 from bitfm.parameters.fold_in import Ids, Prior, Ratings, SideMoments, fold_in, prior_variance
@@ -64,3 +64,5 @@ __all__ = [
     "with_ids",
     "without_fields",
 ]
+
+LAYOUTS.register("events", EventLayout())

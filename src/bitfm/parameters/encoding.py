@@ -28,7 +28,9 @@ class Levels:
     weights: Vectors
 
     @classmethod
-    def near(cls, points: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], bits: npt.NDArray[np.int32]) -> Levels:
+    def near(
+        cls, points: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], bits: npt.NDArray[np.int32]
+    ) -> Levels:
         """Return the levels nearest to points, each after a scale of its own."""
         spread = np.sqrt(np.mean(points**2, axis=1, keepdims=True))
         levels = nearest_levels(np.divide(points, spread, out=np.zeros_like(points), where=spread > 0), bits)

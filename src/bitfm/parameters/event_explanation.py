@@ -77,7 +77,9 @@ def explain_event(
     return Explanation(bias, shares, [], totals=dict(totals))
 
 
-def _added(parameters: ImplicitParameters, history: FeatureTable, item: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _added(
+    parameters: ImplicitParameters, history: FeatureTable, item: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return S_ij of each item of a history, and what a repeat counts for where it is the item itself."""
     _, liked, values = history.arrays()
     found = np.zeros(len(liked))

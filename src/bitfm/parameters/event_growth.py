@@ -73,7 +73,9 @@ def with_event_items(
     codes = encoding.start(parameters.items.decoder)
     encoding.improve(parameters.items.decoder, codes)
     items = parameters.items.with_items(which, codes.levels, codes.gains, codes.weights)
-    neighbors = parameters.neighbors if len(items) == len(parameters.items) else parameters.neighbors.with_items(len(items))
+    neighbors = (
+        parameters.neighbors if len(items) == len(parameters.items) else parameters.neighbors.with_items(len(items))
+    )
     return replace(parameters, fields=_resized(parameters.fields, len(items)), items=items, neighbors=neighbors)
 
 

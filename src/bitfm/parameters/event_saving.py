@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +14,11 @@ from bitfm.parameters.feature_vectors import FeatureVectors
 from bitfm.parameters.implicit import HISTORY, ID, ImplicitParameters, UserSide, feature_fields
 from bitfm.parameters.item_codes import ItemCodes
 from bitfm.parameters.neighbors import Neighbors
-from bitfm.parameters.saving import LAYOUTS, Layout
+from bitfm.parameters.saving import Layout
 from bitfm.parameters.steps import Steps
 from bitfm.persist import Tensor, Tensors
 
-__all__: list[str] = []
+__all__ = ["EventLayout"]
 
 _NUMBERS = ("unobserved", "regularization", "scale", "repeat", "largest gain", "largest weight", "largest neighbor")
 _COUNTS = ("observed items", "observed users", "signed weights")
@@ -25,10 +26,10 @@ _MOST_BITS = 4  # of a dimension
 _MOST_RANK = 4096
 
 
-class _Events(Layout):
+class EventLayout(Layout):
     """Codes of items with a decoder, neighbours, and vectors of features."""
 
-    tensors = {
+    tensors: ClassVar[Mapping[str, Tensor]] = {
         "codes": Tensor("uint8", "items bytes"),
         "gains": Tensor("uint8", "items"),
         "weights": Tensor("uint8", "items"),
@@ -102,6 +103,3 @@ class _Events(Layout):
             tensors["mean_item"],
             numbers["repeat"],
         )
-
-
-LAYOUTS.register("events", _Events())

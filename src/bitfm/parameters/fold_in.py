@@ -58,31 +58,17 @@ class Ids(NamedTuple):
 class SideMoments:
     """The other side as a new id sees it: a mean over its rows, each as often as the ratings name it.
 
-    Of a row, z = (1, vector, constant); `second_moment` is the mean of z zᵀ. For events, rows without one count as
-    well: `unseen` is their second moment, and there are `negatives_per_event` of them for each event, and
-    `negatives_per_item`.
+    Of a row, z = (1, vector, constant); `second_moment` is the mean of z zᵀ.
     """
 
     second_moment: npt.NDArray[np.float64]
-    unseen: npt.NDArray[np.float64]
-    negatives_per_event: float = 0.0
-    negatives_per_item: float = 0.0
 
     @classmethod
-    def of_items(
-        cls, constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any], negatives: float
-    ) -> SideMoments:
-        """Sum up items for a new user: for each event, so many items drawn from all alike count against it."""
-        all_alike = _second_moment(constants, vectors, np.ones(len(vectors)))
-        return cls(_second_moment(constants, vectors, counts), all_alike, negatives_per_event=negatives)
-
-    @classmethod
-    def of_users(
-        cls, constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any], unseen: float
-    ) -> SideMoments:
-        """Sum up users for a new item: that it was drawn so often is against it, by users as they have events."""
-        second_moment = _second_moment(constants, vectors, counts)
-        return cls(second_moment, second_moment, negatives_per_item=unseen)
+    def of(cls, constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any]) -> SideMoments:
+        """Sum up rows of the other side, each as often as it counts."""
+        z = np.concatenate([np.ones((len(vectors), 1)), vectors, constants[:, None]], axis=1)
+        share = counts / max(float(counts.sum()), 1.0)
+        return cls(multiply((z * share[:, None]).T, z))
 
     @property
     def hessian(self) -> npt.NDArray[np.float32]:
@@ -105,8 +91,8 @@ def fold_in(
 
         Σ (y − c − c' − w − ⟨own + v, q⟩)² + λ_w w² + λ_v ‖v‖²      λ = noise / variance of those that were fitted
 
-    over an id's ratings y of rows with constants c' and vectors q. For events, rows that are not among them count with
-    y = 0. Then the code and the gain next to v in the eyes of the other side's rows.
+    over an id's ratings y of rows with constants c' and vectors q. Then the code and the gain next to v in the eyes of
+    the other side's rows.
 
     An id that had ratings before is where those have put it. So only what is fresh pulls, and what has changed by its
     change; the others hold it back by their squares: recursive least squares.
@@ -124,7 +110,7 @@ def fold_in(
     n_threads : int, default 1
         The result does not depend on it.
     """
-    weights, vectors = solve(ratings, own_constants, own_vectors, other_side, prior, n_threads)
+    weights, vectors = solve(ratings, own_constants, own_vectors, prior, n_threads)
     if known is not None:
         weights, vectors = weights + known[0], vectors + known[1]
     return Ids(*nearest_codes(vectors, other_side.hessian, n_threads), weights)
@@ -134,14 +120,12 @@ def solve(
     ratings: Ratings,
     own_constants: npt.NDArray[np.float64],
     own_vectors: npt.NDArray[np.float32],
-    other_side: SideMoments,
     prior: Prior,
     n_threads: int = 1,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the weights and the vectors to add to what the ids have."""
     solved = np.empty((len(own_constants), ratings.vectors.shape[1] + 1))
-    unseen = other_side.unseen, other_side.negatives_per_event, other_side.negatives_per_item
-    _core.solve_ids(*ratings, own_constants, own_vectors, *unseen, *prior, solved, n_threads)
+    _core.solve_ids(*ratings, own_constants, own_vectors, *prior, solved, n_threads)
     return solved[:, 0], solved[:, 1:]
 
 
@@ -167,11 +151,3 @@ def prior_variance(square: float, noises: npt.NDArray[np.float64]) -> float:
         drawn = float(np.mean(middle**2 / (middle + noises))) if middle > 0 else 0.0
         low, high = (middle, high) if drawn < square else (low, middle)
     return high
-
-
-def _second_moment(
-    constants: npt.NDArray[Any], vectors: npt.NDArray[Any], counts: npt.NDArray[Any]
-) -> npt.NDArray[np.float64]:
-    z = np.concatenate([np.ones((len(vectors), 1)), vectors, constants[:, None]], axis=1)
-    share = counts / max(float(counts.sum()), 1.0)
-    return multiply((z * share[:, None]).T, z)

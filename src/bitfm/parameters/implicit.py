@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -131,13 +131,29 @@ class ImplicitParameters:
 
     def said(self, block: str, tables: Mapping[str, FeatureTable], n_threads: int = 1) -> Vectors | None:
         """Return what the features of rows say: the sum of their vectors, or None where the block has none."""
-        found: Any = None
+        found: Vectors | None = None
         for name, table in tables.items():
             start = self._starts.get((block, name))
             if start is not None:
                 part = self.features.sums(table, start, n_threads)
-                found = part if found is None else found + part
+                found = part if found is None else np.asarray(found + part)
         return found
+
+    def without(self, fields: Sequence[str]) -> ImplicitParameters:
+        """Return parameters for which some fields of users or contexts, or whole blocks, count for nothing."""
+        item, features = self.fields[-1].block, list(feature_fields(self.fields))
+        possible = [field for field in features if field.block != item]
+        scales = self.features.scales.copy()
+        for name in fields:
+            meant = [f for f in possible if name in (f.block, f"{f.block}.{f.name}")]
+            if not meant:
+                known = ", ".join(f"{f.block}.{f.name}" for f in possible) or "none"
+                what = "histories and features of items are in the codes"
+                raise ValueError(f"without: {name!r} cannot be left out, only {known}; {what}.")
+            for field in meant:
+                start = self._starts[field.block, field.name]
+                scales[start : start + field.size] = 0
+        return replace(self, features=FeatureVectors(self.features.values, scales))
 
     def priors(self, tables: Mapping[str, FeatureTable], n_threads: int = 1) -> Vectors | None:
         """Return what users are by their features; None where users have no features."""

@@ -47,12 +47,12 @@ class ItemCodes:
 
     @property
     def gains(self) -> Vectors:
-        """g of each item."""
+        """G of each item."""
         return self.gain_steps.values
 
     @property
     def weights(self) -> Vectors:
-        """w of each item."""
+        """W of each item."""
         return self.weight_steps.values
 
     def with_items(self, which: npt.NDArray[Any], levels: Vectors, gains: Vectors, weights: Vectors) -> ItemCodes:

@@ -123,7 +123,8 @@ for _name, _layout in {"linear": _Linear(), "factors": _Factors(), "draws": _Dra
 
 # The estimators that files are of. They are imported only when one is asked for.
 KINDS: Registry[Any] = Registry(
-    "bitfm.kinds", {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM", "ImplicitFM")}
+    "bitfm.kinds",
+    {name: f"bitfm.models:{name}" for name in ("BiasModel", "FM", "DiscreteFM", "DistilledFM", "ImplicitFM")},
 )
 
 _Size = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
@@ -144,7 +145,7 @@ def pack_model(record: ModelRecord, parameters: Any) -> tuple[dict[str, Any], di
     if layout is None:
         raise ValueError(f"save: there is no layout {record.layout!r}; register it in LAYOUTS.")
     fields = [(span.block, span.name, span.size) for span in parameters.fields]
-    about = _Model(record.kind, record.layout, dict(record.settings), fields, parameters.pairs, record.fit_log)  # type: ignore[arg-type]
+    about = _Model(record.kind, record.layout, dict(record.settings), fields, parameters.pairs, record.fit_log)
     return {**layout.pack(parameters), **record.extra}, {"model": persist.encode(about)}
 
 

@@ -70,7 +70,7 @@ class Steps:
         table[(numbers & most) == 0] = 0
         if self.signed:
             table[_SIGN:] *= -1
-        return table.astype(np.float32)[self.bytes]
+        return np.asarray(table.astype(np.float32)[self.bytes])
 
     def with_values(self, places: npt.NDArray[Any], values: npt.NDArray[Any], size: int) -> Steps:
         """Return so many numbers, those at some places others."""

@@ -12,13 +12,12 @@ from bitfm.data.blocks import Block
 from bitfm.data.interactions import Interactions
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import EmptyTableError
-from bitfm.parameters import Parameters, towers, with_all_ids
+from bitfm.parameters import with_all_ids
+from bitfm.recommender._events.state import EventState
 from bitfm.recommender._inputs import contexts_of
 from bitfm.recommender._matrix import entry_keys
 from bitfm.recommender._side import SEEN_FIELDS
 from bitfm.recommender._state import State
-from bitfm.retrieval import Index
-from bitfm.validation import thread_count
 
 __all__ = ["Evaluation", "evaluate", "widened"]
 
@@ -63,13 +62,15 @@ class Evaluation:
 
 def widened(state: State, parameters: Any) -> Any:
     """Return parameters of another model of the same training data with a column for every id."""
+    if state.target is None:
+        raise ValueError("evaluate: other models can be compared on ratings only; give no model=.")
     if parameters.sizes == state.sizes:
         return parameters
     observed = {name: np.flatnonzero(np.diff(state.log.side(name).indptr)) for name in SEEN_FIELDS}
     return with_all_ids(parameters, observed, {name: len(state.side(name)) for name in SEEN_FIELDS}, SEEN_FIELDS)
 
 
-def evaluate(state: State, parameters: Parameters, test: Interactions, k: int, by: str) -> Evaluation:
+def evaluate(state: State, parameters: Any, test: Interactions, k: int, by: str) -> Evaluation:
     """Return how good parameters are on interactions; `by` says how events are ranked."""
     from bitfm.evaluation import mae, ndcg, rmse
 
@@ -77,6 +78,10 @@ def evaluate(state: State, parameters: Parameters, test: Interactions, k: int, b
     context = contexts_of(state, test)
     names = Vocabulary.of(test.users).indices(test.users)  # tells those apart who are not known
     if test.target is None:
+        liked = _liked(state, test)
+        if not liked.all():
+            test, users, items, names = test.take(liked), users[liked], items[liked], names[liked]
+            context = None if context is None else context.take(liked)
         unknown = test.items.filter(items < 0)
         items = items.astype(np.int64)
         items[items < 0] = len(state.items) + Vocabulary.of(unknown).indices(unknown)  # which nobody can find
@@ -98,9 +103,15 @@ def evaluate(state: State, parameters: Parameters, test: Interactions, k: int, b
     )
 
 
+def _liked(state: State, test: Interactions) -> npt.NDArray[np.bool_]:
+    """Return which events count for their items: these are to be found."""
+    assert isinstance(state, EventState)
+    return state.strengths.values(test, "test") > 0
+
+
 def _ranked(
     state: State,
-    parameters: Parameters,
+    parameters: Any,
     users: npt.NDArray[Any],
     context: Block | None,
     seen: Any,
@@ -115,12 +126,7 @@ def _ranked(
 
     if not len(items):
         raise EmptyTableError("test: no interaction has an item that is new to its user; give others.")
-    if parameters is state.index.parameters:
-        index, rows = state.index, state.query_rows(users, context)
-    else:
-        catalogue = np.arange(len(state.items))
-        index = Index(parameters, Block(catalogue, state.tables("item", catalogue)), "item")
-        rows = towers(parameters, "item")[0].rows_of(state.queries(users, context), thread_count(state.n_jobs))
+    index, rows = state.ranker(parameters, users, context)
     found = index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]
     shape = len(users), max(len(state.items), int(items.max()) + 1)
     relevant = sp.csr_matrix((np.ones(len(items)), (queries, items)), shape=shape)

@@ -35,11 +35,10 @@ __all__ = [
 
 
 def interactions_of(state: State, table: Any, what: str) -> Interactions:
-    """Read interactions as those that the recommender was fitted on; contexts and times may be left out."""
-    context = tuple(column.name for column in state.context)
-    roles = {"user": state.users.id_column, "item": state.items.id_column, "target": state.target}
-    optional = (*context, *([] if state.time is None else [state.time]))
-    return Interactions.of(table, **roles, context=context, time=state.time, what=what, optional=optional)  # type: ignore[arg-type]
+    """Read interactions as those that the recommender was fitted on; contexts, times and strengths may be left out."""
+    roles = state.roles
+    optional = (*roles.context, *(name for name in (roles.time, roles.event, roles.weight) if name is not None))
+    return Interactions.of(table, **roles._asdict(), what=what, optional=optional)
 
 
 def contexts_of(state: State, read: Interactions) -> Block | None:
@@ -105,20 +104,24 @@ def known_items(state: State, given: Any) -> npt.NDArray[np.int32] | None:
 
 
 def history_of(state: State, history: Any) -> FeatureTable:
-    """Return one row of known items with their ratings, NaN if none; of an item given twice, the last rating."""
+    """Return one row of known items with their ratings, NaN if none; of an item given twice, the last rating.
+
+    Of events, with how much they count, 1 if nothing else is said.
+    """
     pairs: dict[int, float] = {}
     for one in _entries(state, history):
-        item, rating = one if _is_pair(one) else (one, None)
+        item, value = one if _is_pair(one) else (one, None)
         index = int(state.items.indices_of([item])[0])
         if index < 0:
             continue
-        if state.target is None:
-            pairs[index] = 1.0
+        if value is not None:
+            pairs[index] = _number(item, value, events=state.target is None)
         else:
-            pairs[index] = float("nan") if rating is None else _rating(item, rating)
+            pairs[index] = float("nan") if state.target is not None else 1.0
     indices = np.array(sorted(pairs), np.int32)
-    ratings = np.array([pairs[index] for index in sorted(pairs)])
-    return FeatureTable.sparse(np.array([0, len(indices)]), indices, ratings, len(state.items))
+    values = np.array([pairs[index] for index in sorted(pairs)])
+    values = values.astype(np.float32) if state.target is None else values
+    return FeatureTable.sparse(np.array([0, len(indices)]), indices, values, len(state.items))
 
 
 def _entries(state: State, history: Any) -> Iterable[Any]:
@@ -140,13 +143,15 @@ def _entries(state: State, history: Any) -> Iterable[Any]:
     return history
 
 
-def _rating(item: Any, rating: Any) -> float:
+def _number(item: Any, given: Any, *, events: bool) -> float:
     try:
-        value = float(rating)
+        value = float(given)
     except (TypeError, ValueError):
         value = float("nan")
-    if not np.isfinite(value):
-        raise ValueError(f"history: the rating of item {item!r} is {rating!r}; give a number, or the bare item.")
+    if not np.isfinite(value) or (events and not 0 < abs(value) <= float(np.finfo(np.float32).max)):
+        what = "the event" if events else "the rating"
+        expected = "a number above 0, or below it for a dislike" if events else "a number"
+        raise ValueError(f"history: {what} of item {item!r} is {given!r}; give {expected}, or the bare item.")
     return value
 
 

@@ -16,7 +16,7 @@ __all__ = ["InteractionMatrix", "entry_keys"]
 
 @dataclass(frozen=True, eq=False)
 class InteractionMatrix:
-    """Users × items: the rating of each pair, without what its context added to it; 1 for events."""
+    """Users × items: the rating of each pair, without what its context added to it; of events, how much they count."""
 
     by_user: FeatureTable
 
@@ -35,6 +35,37 @@ class InteractionMatrix:
         total = times if ratings is None else sp.csr_matrix((ratings, (users, items)), shape=shape)  # in the same order
         values = (total.data / times.data).astype(np.float32)
         return cls(FeatureTable.sparse(total.indptr.astype(np.int64), total.indices.astype(np.int32), values, shape[1]))
+
+    @classmethod
+    def summed(
+        cls,
+        users: npt.NDArray[np.int32],
+        items: npt.NDArray[np.int32],
+        shape: tuple[int, int],
+        values: npt.NDArray[np.float64],
+    ) -> InteractionMatrix:
+        """Take events; a pair that occurs several times counts for their sum, and is dropped where that is 0."""
+        import scipy.sparse as sp
+
+        total = sp.csr_matrix((values, (users, items)), shape=shape)
+        total.eliminate_zeros()
+        sums = total.data.astype(np.float32)
+        return cls(FeatureTable.sparse(total.indptr.astype(np.int64), total.indices.astype(np.int32), sums, shape[1]))
+
+    def increased(self, more: InteractionMatrix) -> InteractionMatrix:
+        """Return a log with all users, items and events of another, no smaller one; both count."""
+        before = replace(self.by_user.padded(more.by_user.n_rows), n_columns=more.by_user.n_columns)
+        touched = np.flatnonzero(np.diff(more.by_user.indptr))
+        if not len(touched):
+            return InteractionMatrix(before)
+        total = before.take(touched).to_csr() + more.by_user.take(touched).to_csr()
+        total.eliminate_zeros()
+        total.sort_indices()
+        sums = total.data.astype(np.float32)
+        rows = FeatureTable.sparse(
+            total.indptr.astype(np.int64), total.indices.astype(np.int32), sums, more.by_user.n_columns
+        )
+        return InteractionMatrix(before.replaced(touched, rows))
 
     @cached_property
     def by_item(self) -> FeatureTable:

@@ -3,26 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bitfm.data import FittedColumn, Ignored, Kind, infer_kind, kind_of
+from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.files import quoted
+from bitfm.data.interactions import Interactions
 from bitfm.data.parsing import as_text
 from bitfm.data.tables import as_frame, need_columns
 from bitfm.data.vocabulary import Vocabulary
-from bitfm.errors import ValueInTableError
-from bitfm.recommender._side import CONTEXT, ColumnNote, Side, Titles, distinct_ids
+from bitfm.errors import UnknownIdError, ValueInTableError
+from bitfm.recommender._side import CONTEXT, ColumnNote, Side, Titles, context_block, distinct_ids
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SideReader"]
+__all__ = ["SideReader", "Tables", "pairs_of", "read_tables"]
 
 _TITLES = ("title", "name")
 _DECLARED = "as declared"
+
+
+class Tables(NamedTuple):
+    """All that a recommender is fitted to, read."""
+
+    read: Interactions
+    sides: dict[str, Side]
+    context: tuple[FittedColumn, ...]
+    notes: list[ColumnNote]
+    pairs: dict[str, npt.NDArray[np.int32]]  # the user and the item of each interaction
+
+    def contexts(self) -> Block | None:
+        """Return the context of each interaction."""
+        if not self.context or self.read.context is None:
+            return None
+        return context_block(self.context, self.read.context)
+
+
+def read_tables(given: Interactions, users: Any, items: Any, title: str | None, kinds: Mapping[str, Any]) -> Tables:
+    """Read the tables of a fit."""
+    read, roles = given.latest(), given.roles
+    reader = SideReader(kinds)
+    sides = {
+        "user": reader.read("user", users, roles.user, read.users, read.integer_ids[0]),
+        "item": reader.read("item", items, roles.item, read.items, read.integer_ids[1], title),
+    }
+    context = () if read.context is None else reader.columns(CONTEXT, read.context)
+    reader.finish()
+    return Tables(read, sides, context, reader.notes, pairs_of(sides, read))
+
+
+def pairs_of(sides: Mapping[str, Side], interactions: Interactions) -> dict[str, npt.NDArray[np.int32]]:
+    """Return the indices of users and items, all of which must be known."""
+    found = {}
+    for name, ids in (("user", interactions.users), ("item", interactions.items)):
+        found[name] = sides[name].ids.indices(ids)
+        if (found[name] < 0).any():
+            unknown = ids[int(np.argmin(found[name]))]
+            raise UnknownIdError(f"{name} {unknown!r} is not known; add it with add_{name}s first.")
+    return found
 
 
 class SideReader:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from reprlib import repr as short  # a note may be of any length
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import msgspec
-import numpy as np
 
 from bitfm import persist
 from bitfm.data.columns.kinds import FittedColumn, restore_column
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.interactions import HeldOut
+from bitfm.data.interactions import ColumnRoles, HeldOut
 from bitfm.data.tables import FrameKind
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
-from bitfm.parameters import CodeParameters, Parameters, Prior, SideMoments, pack_model, unpack_model
+from bitfm.parameters import pack_model, unpack_model
 from bitfm.persist import Tensor, Tensors
+from bitfm.recommender._events.saving import EventEntry, open_events, pack_events
+from bitfm.recommender._events.state import EventState
 from bitfm.recommender._matrix import InteractionMatrix
-from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, ColumnNote, Side, Titles, field_name
+from bitfm.recommender._ratings.saving import RatingEntry, open_ratings, pack_ratings
+from bitfm.recommender._ratings.state import RatingState
+from bitfm.recommender._side import ColumnNote, Side, Titles
 from bitfm.recommender._state import State
-from bitfm.retrieval import Index, pack_index, unpack_index
+from bitfm.retrieval import pack_index, unpack_index
 from bitfm.validation import is_text
 
 if TYPE_CHECKING:
@@ -31,9 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["open_recommender", "save_recommender"]
 
 PREFIX = "tables."
-_Amount = Annotated[float, msgspec.Meta(ge=0)]
-_SQUARE = Tensor("float64", "square square", -np.inf)
-_MOMENTS = {"second_moment": _SQUARE, "unseen": _SQUARE}
 
 
 class _SideEntry(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,10 +44,12 @@ class _SideEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Settings(msgspec.Struct, forbid_unknown_fields=True):
-    bits: int
+    bits: int | None
     history: bool
     raters: bool
-    negatives: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+    event_weights: dict[str, float] | None
+    half_life: Annotated[float, msgspec.Meta(gt=0)] | None
+    keep_interactions: bool
     random_state: Annotated[int, msgspec.Meta(ge=0)]
     n_jobs: int | None
     verbose: int
@@ -60,46 +62,49 @@ class _HeldOut(msgspec.Struct, forbid_unknown_fields=True):
     digest: str
 
 
+class _Roles(msgspec.Struct, forbid_unknown_fields=True):
+    target: str | None
+    time: str | None
+    event: str | None
+    weight: str | None
+
+
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     user: _SideEntry
     item: _SideEntry
     context: list[dict[str, Any]]
-    priors: dict[str, tuple[_Amount, _Amount, _Amount]]
-    negatives_per: dict[str, tuple[_Amount, _Amount]]  # event and item
-    negatives: _Amount
-    target: str | None
-    time: str | None
+    roles: _Roles
     frames: FrameKind
     columns: list[ColumnNote]
     notes: dict[str, str]
     user_tower: str
     held_out: _HeldOut | None
     settings: _Settings
+    ratings: RatingEntry | None  # one of the two
+    events: EventEntry | None
 
 
 def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> None:
     """Write a fitted recommender."""
     state = recommender.state
     tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors())
-    for name, moments in state.moments.items():
-        tables |= persist.put(f"moments.{name}.", {matrix: getattr(moments, matrix) for matrix in _MOMENTS})
+    ratings = pack_ratings(state, tables) if isinstance(state, RatingState) else None
+    events = pack_events(state) if isinstance(state, EventState) else None
     hints = get_type_hints(_Settings, include_extras=True)
     settings = {name: persist.plain(name, getattr(recommender, name), hint) for name, hint in hints.items()}
     about = _Entry(
         user=_pack_side(state.users, tables),
         item=_pack_side(state.items, tables),
         context=_pack_columns("context", state.context, tables),
-        priors=dict(state.priors),
-        negatives_per={name: (m.negatives_per_event, m.negatives_per_item) for name, m in state.moments.items()},
-        negatives=state.negatives,
-        target=state.target,
-        time=state.time,
+        roles=_Roles(**{name: getattr(state.roles, name) for name in ("target", "time", "event", "weight")}),
         frames=state.frames,
         columns=state.columns,
         notes=_texts(recommender.notes),
         user_tower=state.user_tower,
         held_out=None if recommender.held_out is None else _HeldOut(*recommender.held_out),
         settings=_Settings(**settings),
+        ratings=ratings,
+        events=events,
     )
     tensors, metadata = pack_model(state.model, state.parameters)
     of_index, about_index = pack_index(state.index)
@@ -114,35 +119,42 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     about = persist.decode(contents.metadata, "recommender", _Entry)
     record, parameters = unpack_model(contents)
     index = unpack_index(parameters, contents)
-    if not isinstance(parameters, CodeParameters) or index is None or not parameters.across:
+    if index is None or parameters.pairs != "across":
         raise ModelFileError("holds tables of a recommender without its model and index")
     tables = persist.below(contents.tensors, PREFIX)
     users = _side("user", about.user, tables, contents.path)
     items = _side("item", about.item, tables, contents.path)
     context = _columns("context", about.context, tables)
-    _check(parameters, users, items, context, index)
     of_log = persist.below(tables, "log.")
     log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), of_log, contents.path))
-    if not set(SEEN_FIELDS) == set(about.priors) == set(about.negatives_per):
-        raise ModelFileError("has priors of sides that there are not")
-    state = State(
-        users,
-        items,
-        context,
-        log,
-        parameters,
-        index,
-        record,
-        n_jobs=about.settings.n_jobs,
-        user_tower=about.user_tower,
-        negatives=about.negatives,
-        target=about.target,
-        time=about.time,
-        frames=about.frames,
-        columns=about.columns,
-        priors={name: Prior(*prior) for name, prior in about.priors.items()},
-        moments={name: _moments(name, about, tables, parameters) for name in SEEN_FIELDS},
+    roles = ColumnRoles(
+        about.user.id_column,
+        about.item.id_column,
+        context=tuple(column.name for column in context),
+        **msgspec.structs.asdict(about.roles),
     )
+    known: dict[str, Any] = {
+        "users": users,
+        "items": items,
+        "context": context,
+        "log": log,
+        "parameters": parameters,
+        "index": index,
+        "model": record,
+        "n_jobs": about.settings.n_jobs,
+        "user_tower": about.user_tower,
+        "roles": roles,
+        "frames": about.frames,
+        "columns": about.columns,
+    }
+    state: State
+    if about.ratings is not None and about.events is None and about.roles.target is not None:
+        state = open_ratings(about.ratings, known, tables)
+    elif about.events is not None and about.ratings is None and about.roles.target is None:
+        state = open_events(about.events, known, about.settings.event_weights, about.settings.half_life)
+    else:
+        raise ModelFileError("is neither of ratings nor of events")
+    _check(state)
     if about.settings.n_jobs == 0:
         raise ModelFileError("has n_jobs = 0, expected any other whole number")
     held_out = None if about.held_out is None else HeldOut(*msgspec.structs.astuple(about.held_out))
@@ -160,31 +172,13 @@ def _texts(notes: Mapping[Any, Any]) -> dict[str, str]:
     return dict(notes)
 
 
-def _check(parameters: Parameters, users: Side, items: Side, context: tuple[FittedColumn, ...], index: Index) -> None:
+def _check(state: State) -> None:
     """Refuse tables whose sizes and order are not those of the model's fields, and of the index."""
-    found = list(parameters.sizes.items())
-    expected = [*_fields_of(users, len(items), dict(found))]
-    expected += [((CONTEXT, field_name(c.name)), c.width) for c in context]
-    expected += [*_fields_of(items, len(users), dict(found))]
+    found, expected = list(state.sizes.items()), list(state.fields())
     if expected != found:
         raise ModelFileError(f"has fields {found}, but its tables make {expected}")
-    if index.block != "item" or index.n_positions != len(items):
-        raise ModelFileError(f"has an index of {index.n_positions} items, but a table of {len(items)}")
-
-
-def _fields_of(side: Side, n_others: int, sizes: dict[tuple[str, str], int]) -> Iterator[tuple[tuple[str, str], int]]:
-    for column in side.columns:
-        yield (side.name, field_name(column.name)), column.width
-    seen = side.name, SEEN_FIELDS[side.name]
-    if seen in sizes:
-        yield seen, min(sizes[seen], n_others)  # those who came later have no column
-    yield (side.name, "id"), len(side)
-
-
-def _moments(name: str, about: _Entry, tables: Tensors, parameters: CodeParameters) -> SideMoments:
-    matrices = persist.below(tables, f"moments.{name}.")
-    persist.check_tensors(matrices, _MOMENTS, {"square": parameters.bits + 2}, prefix=f"{PREFIX}moments.{name}.")
-    return SideMoments(matrices["second_moment"], matrices["unseen"], *about.negatives_per[name])
+    if state.index.block != "item" or state.index.n_positions != len(state.items):
+        raise ModelFileError(f"has an index of {state.index.n_positions} items, but a table of {len(state.items)}")
 
 
 def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:

@@ -17,14 +17,15 @@ from bitfm.data.blocks import Blocks
 from bitfm.data.forks import need_threads
 from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.errors import ModelFileError, NotFittedError
-from bitfm.parameters import Explanation, Parameters, kind_of, without_fields
-from bitfm.recommender import _changes, _evaluation, _inputs, _query
+from bitfm.parameters import Explanation, kind_of
+from bitfm.recommender import _evaluation, _inputs, _query
 from bitfm.recommender._evaluation import Evaluation
+from bitfm.recommender._labels import feature_label
 from bitfm.recommender._state import State
 from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
-    from bitfm.models import Callback, DiscreteFM, DistilledFM
+    from bitfm.models import Callback, DiscreteFM, DistilledFM, ImplicitFM
     from bitfm.models.base import FeatureModel
 
 __all__ = ["Recommender"]
@@ -54,18 +55,25 @@ class Recommender:
 
     Parameters
     ----------
-    bits : int, default 64
-        Length of the codes: a multiple of 8 from 8 to 512.
-    model : DistilledFM or DiscreteFM, optional
-        The model to fit, in place of ``bits``, ``random_state``, ``n_jobs`` and ``verbose``. Its features always meet
-        across users, context and items, never within one of them. By default a `DistilledFM`.
+    bits : int, optional
+        Length of the codes: a multiple of 8 from 8 to 512. By default 64 for ratings and 128 for events.
+    model : DistilledFM, DiscreteFM or ImplicitFM, optional
+        The model to fit, in place of ``bits``, ``random_state``, ``n_jobs`` and ``verbose``. Ratings are fitted by a
+        `DistilledFM`, or a `DiscreteFM`, whose features meet across users, context and items, never within one of them;
+        events by an `ImplicitFM`.
     kinds : mapping of column to kind, optional
         What columns are, where it is not what they look like: ``{"zip": "ignore", "item.year": "number"}``; see
         `bitfm.data.kind_of`. A column is called by its name, or by ``user.``, ``item.`` or ``context.`` and its name.
     history, raters : bool, default True
-        Whether users have the items they have rated as features, and items the users who have rated them.
-    negatives : int, default 4
-        For events: how many items are drawn against each.
+        For ratings: whether users have the items they have rated as features, and items the users who have rated them.
+    event_weights : mapping of kind to number, optional
+        For events of several kinds, which `fit` is told by ``event=``: what each counts for, such as
+        ``{"view": 1, "cart": 3, "buy": 10}``; below 0 it counts against the item.
+    half_life : float, optional
+        For events with times: after how many days an event counts for half.
+    keep_interactions : bool, default True
+        For events: whether to keep users and their events. Without them nothing of any user is in the file, and one
+        asks by a history: `recommend_new`.
     user_tower : str, default "stored"
         How a query becomes a vector: by what is stored of its user, or by another tower of `USER_TOWERS`.
     random_state : int, default 0
@@ -117,13 +125,15 @@ class Recommender:
     1
     """
 
-    bits: int = 64
+    bits: int | None = None
     _: KW_ONLY
-    model: DistilledFM | DiscreteFM | None = None
+    model: DistilledFM | DiscreteFM | ImplicitFM | None = None
     kinds: Mapping[str, Any] | None = None
     history: bool = True
     raters: bool = True
-    negatives: int = 4
+    event_weights: Mapping[str, float] | None = None
+    half_life: float | None = None
+    keep_interactions: bool = True
     user_tower: str = "stored"
     random_state: int = 0
     n_jobs: int | None = -1
@@ -144,9 +154,9 @@ class Recommender:
 
     def __repr__(self) -> str:
         if self._state is None:
-            return f"Recommender({self.bits} bits, not fitted)"
+            return f"Recommender({'' if self.bits is None else f'{self.bits} bits, '}not fitted)"
         state = self._state
-        thing = "events" if state.target is None else "ratings"
+        thing = "pairs with events" if state.target is None else "ratings"
         sizes = f"{len(state.users)} users, {len(state.items)} items, {state.log.by_user.n_entries} {thing}"
         return f"Recommender({sizes}, {state.parameters.bits} bits)"
 
@@ -161,6 +171,8 @@ class Recommender:
         target: str | None = "rating",
         context: Sequence[str] = (),
         time: str | None = None,
+        event: str | None = None,
+        weight: str | None = None,
         title: str | None = None,
         callback: Callback | None = None,
         keep_training_data: bool = False,
@@ -171,19 +183,23 @@ class Recommender:
         ----------
         interactions : table, or Interactions
             One row per rating, or per event. Only the latest rating of a user and item counts, unless
-            there is a context; events all count. Of a user with far more than others have, such as a bot, so many are
-            learnt from that they are a tenth of all; 5000 always are.
+            there is a context; events all count, and those of a user with one item count together. Of a user with far
+            more ratings than others have, such as a bot, so many are learnt from that they are a tenth of all; 5000
+            always are.
         users, items : table, optional
             One row per user, or item: what is known of them. Ids without interactions are known by it as well.
         user, item : str
             The columns of ids, in the interactions and in the tables of users and items.
         target : str or None, default "rating"
-            The column of ratings. None: the rows are events, such as purchases, and items that a user has not chosen
-            are drawn to count against them.
+            The column of ratings. None: the rows are events, such as purchases.
         context : sequence of str, optional
             Columns of the interactions that are known when one asks for recommendations, such as the weather.
         time : str, optional
-            The column of times, to tell which of two ratings is the latest.
+            The column of times, to tell which of two ratings is the latest, or how old an event is: ``half_life``.
+        event : str, optional
+            The column that says what an event is; see ``event_weights``.
+        weight : str, optional
+            The column of how much an event counts; below 0 it is a dislike, which counts against the item.
         title : str, optional
             The column of items to show beside their ids; by default one that is called ``title`` or ``name``.
         callback : called with an `Iteration` after each iteration; returning True stops the fit
@@ -202,7 +218,8 @@ class Recommender:
         if title is not None and items is None:
             raise ValueError(f"title={title!r} is a column of items, but there is no table of items; give items=.")
         need_threads("fit", "fit before the fork")
-        given = Interactions.of(interactions, user=user, item=item, target=target, context=context, time=time)
+        roles: dict[str, Any] = {"user": user, "item": item, "target": target, "context": context, "time": time}
+        given = Interactions.of(interactions, **roles, event=event, weight=weight)
         state, examples = fit_state(self, given, users, items, title, callback)
         with self._changing:
             self._state, self.held_out = state, given.held_out
@@ -264,7 +281,8 @@ class Recommender:
         Parameters
         ----------
         history : pairs of an item's id and a rating, or bare ids; or a mapping
-            Items that are not known are passed over.
+            Items that are not known are passed over. Of events, what an item counts for stands in place of a rating;
+            below 0 it is a dislike.
         features : mapping of column to value, optional
             Columns of the users' table; what is not given is missing.
         n, context, allow, deny : as for `recommend`
@@ -272,7 +290,7 @@ class Recommender:
         state = self.state
         at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
         told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
-        row = _query.row_of_new(state, told, rated, at)
+        row = state.new_rows(told, rated, at)
         return _query.answer(state, _query.search(state, row, n, rated, allow, deny))
 
     def similar_items(self, item: Any, n: int = 10) -> Any:
@@ -282,18 +300,17 @@ class Recommender:
         any.
         """
         state = self.state
-        found = _query.similar_items(state, _inputs.item_index(state, item), check_integer("n", n, 1))
-        return _query.answer(state, found)
+        return _query.answer(state, state.similar_items(_inputs.item_index(state, item), check_integer("n", n, 1)))
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.
 
-        A user of None is an unknown one.
+        Of events, that of every past item and of every feature. A user of None is an unknown one.
         """
         state = self.state
         index = -1 if user is None else int(state.users.indices_of([user])[0])
         at = _inputs.context_of(state, context, 1)
-        return _query.explain(state, index, _inputs.item_index(state, item), at)
+        return state.explain(index, _inputs.item_index(state, item), at)
 
     def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
         """Score interactions.
@@ -330,18 +347,18 @@ class Recommender:
             Of events: whether each user is to find all held-out items among those that are new to them, or each
             interaction its item among all, in its context. By default the second if there is a context.
         model : BiasModel or FM, optional
-            Another model, fitted to `training_data` of the same interactions, to compare with. Its features must meet
-            across blocks only: ``FM(pairs="across")``.
+            For ratings: another model, fitted to `training_data` of the same interactions, to compare with. Its
+            features must meet across blocks only: ``FM(pairs="across")``.
         """
         if model is not None and len(without):
             raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
         state = self.state
         k = check_integer("k", k, 1)
-        parameters: Parameters = state.parameters
+        parameters = state.parameters
         if model is not None:
             parameters = _evaluation.widened(state, model.parameters_)
         elif len(without):
-            parameters = without_fields(state.parameters, [without] if isinstance(without, str) else without)
+            parameters = state.without([without] if isinstance(without, str) else list(without))
         read = _inputs.interactions_of(state, test, "test")
         by = check_choice("by", by, ("auto", "user", "interaction"))
         return _evaluation.evaluate(state, parameters, read, k, by)
@@ -351,7 +368,7 @@ class Recommender:
         return _inputs.interactions_of(self.state, table, "interactions")
 
     def training_data(self, interactions: Any = None) -> tuple[Blocks, npt.NDArray[np.float64]]:
-        """Return interactions as `fit` gives them to the model: blocks and targets, for events with items drawn.
+        """Return interactions as `fit` gives them to the model: blocks, and targets or how much events count.
 
         Without a table it is what `fit` kept.
         """
@@ -359,7 +376,7 @@ class Recommender:
 
         if interactions is not None:
             read = self.interactions(interactions).latest()
-            return training_data(self.state, read, self.negatives, self.random_state)
+            return training_data(self.state, read)
         if self._examples is None:
             raise ValueError("training_data: fit kept none; give the table, or fit with keep_training_data=True.")
         return self._examples
@@ -375,11 +392,11 @@ class Recommender:
     def _add_rows(self, name: str, table: Any) -> Self:
         ids, frame = _inputs.rows_of(self.state, name, table)
         with self._changing:
-            self._state = _changes.with_side_rows(self.state, name, ids, frame)
+            self._state = self.state.with_rows(name, ids, frame)
         return self
 
     def add_ratings(self, ratings: Any) -> Self:
-        """Add ratings, or events, and solve anew for the codes of all users and items that they name.
+        """Add ratings and solve anew for the codes of all users and items that they name.
 
         Everything else stays as it is. Users and items may be new. Of a user and an item, what was added last counts,
         whatever its time; within a table the latest, or the mean where there is a context.
@@ -389,11 +406,30 @@ class Recommender:
         ratings : table as for `fit`
             Columns of the context, and of the time, may be left out.
         """
+        if self.state.target is None:
+            raise ValueError("add_ratings: the recommender was fitted to events; use add_events.")
+        return self._add_interactions("ratings", ratings)
+
+    def add_events(self, events: Any) -> Self:
+        """Add events; users and items may be new.
+
+        They count at once for their users, and for the codes of items of which they are a twentieth or more.
+        Neighbours and all else stay as they are.
+
+        Parameters
+        ----------
+        events : table as for `fit`
+            Columns of the context, of the time, and of what events are or count for, may be left out.
+        """
+        if self.state.target is not None:
+            raise ValueError("add_events: the recommender was fitted to ratings; use add_ratings.")
+        return self._add_interactions("events", events)
+
+    def _add_interactions(self, what: str, table: Any) -> Self:
         with self._changing:
             state = self.state
-            read = _inputs.interactions_of(state, ratings, "ratings").latest()
-            at = _inputs.contexts_of(state, read)
-            self._state = _changes.with_ratings(state, read.users, read.items, read.target, at)
+            read = _inputs.interactions_of(state, table, what).latest()
+            self._state = state.with_interactions(read, _inputs.contexts_of(state, read))
         return self
 
     @property
@@ -423,7 +459,7 @@ class Recommender:
         """Return what a feature of one of `Recommender.fields` stands for, for people to read."""
         for span in self.state.parameters.fields:
             if f"{span.block}.{span.name}" == field:
-                return _query.feature_label(self.state, span, feature)
+                return feature_label(self.state, span, feature)
         raise ValueError(f"feature_name: there is no field {field!r}; the fields are {', '.join(self.fields)}.")
 
     def describe(self) -> Any:

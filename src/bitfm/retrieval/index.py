@@ -241,7 +241,7 @@ class Index:
                 )
             self._put(Items.of(rows, where), tuple(segment.deleted(where) for segment in self.segments))
 
-    def with_parameters(self, parameters: Parameters) -> Index:
+    def with_parameters(self, parameters: Parameters | ImplicitParameters) -> Index:
         """Return the same items with parameters that have other users, or more of them."""
         self._check()
         index = Index.of_segments(parameters, self.block, self.segments, self.n_positions, self.row_codes)

@@ -10,9 +10,8 @@ void bind_fold_in(nb::module_& m) {
         "solve_ids",
         [](Array1<const int64_t> start, Array1<const int32_t> rows, Array1<const double> values,
            Array1<const double> before, Array1<const double> constants, Array2<const float> vectors,
-           Array1<const double> own_constants, Array2<const float> own_vectors, Array2<const double> unseen,
-           double unseen_an_event, double unseen_anyway, double noise, double weight_variance, double factor_variance,
-           Array2<double> solved, int n_threads) {
+           Array1<const double> own_constants, Array2<const float> own_vectors, double noise,
+           double weight_variance, double factor_variance, Array2<double> solved, int n_threads) {
             require(start.shape(0) > 0, "the starts must rise from 0 to the number of ratings");
             require_bits(static_cast<int64_t>(vectors.shape(1)));
             require(own_vectors.shape(1) == vectors.shape(1),
@@ -28,14 +27,12 @@ void bind_fold_in(nb::module_& m) {
                                        .own_vector = span_of(own_vectors)};
             nb::gil_scoped_release release;
             Team team(n_threads, poll_signals);
-            solve_ids(team, ratings, {span_of(unseen), unseen_an_event, unseen_anyway},
-                      {noise, weight_variance, factor_variance}, span_of(solved));
+            solve_ids(team, ratings, {noise, weight_variance, factor_variance}, span_of(solved));
         },
         nb::arg("start").noconvert(), nb::arg("rows").noconvert(), nb::arg("values").noconvert(),
         nb::arg("before").noconvert(), nb::arg("constants").noconvert(), nb::arg("vectors").noconvert(),
-        nb::arg("own_constants").noconvert(), nb::arg("own_vectors").noconvert(), nb::arg("unseen").noconvert(),
-        nb::arg("unseen_an_event"), nb::arg("unseen_anyway"), nb::arg("noise"), nb::arg("weight_variance"),
-        nb::arg("factor_variance"), nb::arg("solved").noconvert(), nb::arg("n_threads"));
+        nb::arg("own_constants").noconvert(), nb::arg("own_vectors").noconvert(), nb::arg("noise"),
+        nb::arg("weight_variance"), nb::arg("factor_variance"), nb::arg("solved").noconvert(), nb::arg("n_threads"));
     m.def(
         "nearest_codes",
         [](Array2<const float> vectors, Array2<const float> hessian, int passes, int rounds, Array2<uint8_t> codes,

@@ -34,9 +34,8 @@ void check_ratings(const RatingsOfIds& r) {
 // The normal equations of one id at a time.
 class Equations {
   public:
-    Equations(const RatingsOfIds& ratings, const Unseen& unseen, const IdPrior& prior)
+    Equations(const RatingsOfIds& ratings, const IdPrior& prior)
         : r_(ratings),
-          unseen_(unseen),
           noise_(std::max(prior.noise, kLeastNoise)),
           size_(static_cast<size_t>(ratings.bits) + 1),
           scale_(size_, std::sqrt(prior.factor)),
@@ -50,7 +49,6 @@ class Equations {
         std::fill(gram_.begin(), gram_.end(), 0);
         std::fill(pull_.begin(), pull_.end(), 0);
         add_ratings(id);
-        add_unseen(id);
         // In units of the prior the matrix is positive definite whatever the ratings, and a variance of 0 does no harm.
         for (size_t i = 0; i < size_; ++i) {
             for (size_t j = i; j < size_; ++j) gram_[i * size_ + j] *= scale_[i] * scale_[j];
@@ -67,7 +65,6 @@ class Equations {
     void add_ratings(int64_t id) {
         const size_t bits = size_ - 1;
         const float* own = r_.own_vector.data() + static_cast<size_t>(id) * bits;
-        fresh_ = 0;
         for (int64_t s = r_.start[id]; s < r_.start[id + 1]; ++s) {
             const float* vector = r_.vector.data() + static_cast<size_t>(r_.row[s]) * bits;
             const bool is_fresh = std::isnan(r_.before[s]);
@@ -77,7 +74,6 @@ class Equations {
             if (is_fresh) {
                 said = r_.own_constant[id] + r_.constant[r_.row[s]];
                 for (size_t t = 0; t < bits; ++t) said += z_[t + 1] * own[t];
-                ++fresh_;
             }
             const double left = r_.value[s] - said;
             for (size_t i = 0; i < size_; ++i) {
@@ -88,42 +84,21 @@ class Equations {
         }
     }
 
-    void add_unseen(int64_t id) {
-        const int64_t n = r_.start[id + 1] - r_.start[id];
-        const double count = unseen_.an_event * static_cast<double>(n) + unseen_.anyway;
-        if (count == 0) return;
-        // Those that counted when the id was last solved for pull no more; they hold back as ratings do.
-        const double pulling = unseen_.an_event * static_cast<double>(fresh_) + (fresh_ == n ? unseen_.anyway : 0);
-        const size_t bits = size_ - 1, width = size_ + 1;
-        const float* own = r_.own_vector.data() + static_cast<size_t>(id) * bits;
-        for (size_t i = 0; i < size_; ++i) {
-            const double* row = unseen_.moment.data() + i * width;
-            for (size_t j = i; j < size_; ++j) gram_[i * size_ + j] += count * row[j];
-            double said = row[width - 1] + row[0] * r_.own_constant[id];
-            for (size_t t = 0; t < bits; ++t) said += row[t + 1] * own[t];
-            pull_[i] -= pulling * said;
-        }
-    }
-
     const RatingsOfIds& r_;
-    const Unseen& unseen_;
     const double noise_;
     const size_t size_;
     std::vector<double> scale_, z_, gram_, pull_;
-    int64_t fresh_ = 0;
 };
 
 }  // namespace
 
-void solve_ids(Team& team, const RatingsOfIds& ratings, const Unseen& unseen, const IdPrior& prior,
-               std::span<double> solved) {
+void solve_ids(Team& team, const RatingsOfIds& ratings, const IdPrior& prior, std::span<double> solved) {
     check_ratings(ratings);
     const size_t size = static_cast<size_t>(ratings.bits) + 1, n_ids = ratings.own_constant.size();
-    require(unseen.moment.size() == (size + 1) * (size + 1), "the moment must be bits + 2 square");
     require(prior.noise >= 0 && prior.weight >= 0 && prior.factor >= 0, "variances must be from 0 up");
     require(solved.size() == n_ids * size, "the result must be ids × (bits + 1)");
     team.run(static_cast<int64_t>(n_ids), kGrain, [&](int64_t begin, int64_t end, int) {
-        Equations equations(ratings, unseen, prior);
+        Equations equations(ratings, prior);
         for (int64_t id = begin; id < end; ++id) equations.solve(id, solved.data() + static_cast<size_t>(id) * size);
     });
 }

@@ -20,20 +20,13 @@ struct RatingsOfIds {
     std::span<const float> own_vector;     // ids × bits
 };
 
-// Rows without a rating, which count with the value 0: the mean of z zᵀ over z = (1, vector, constant), and how many.
-struct Unseen {
-    std::span<const double> moment;  // (bits + 2)²
-    double an_event, anyway;
-};
-
 // Variances of weights and of vectors' elements before the ratings are known, and of the noise.
 struct IdPrior {
     double noise, weight, factor;
 };
 
 // Writes for each id the weight and the vector to add to what it has, ids × (1 + bits).
-void solve_ids(Team& team, const RatingsOfIds& ratings, const Unseen& unseen, const IdPrior& prior,
-               std::span<double> solved);
+void solve_ids(Team& team, const RatingsOfIds& ratings, const IdPrior& prior, std::span<double> solved);
 
 // Writes for each vector the code and the gain that say the same, in the eyes of rows with this mean of q qᵀ.
 void nearest_codes(Team& team, std::span<const float> vectors, std::span<const float> hessian, int bits, int passes,

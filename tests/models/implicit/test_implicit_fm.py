@@ -229,13 +229,19 @@ def test_bits_hold_the_levels_that_were_found(bits, rank):
     np.testing.assert_allclose(scores, users @ expected.T, atol=1e-4)
 
 
+def encoded(events, teacher, weights, bits):
+    gram = teacher.users.astype(np.float64).T @ teacher.users
+    ridge = weights.ridge(events.item_sizes, int((events.user_sizes > 0).sum()))
+    return encode_items(events.by_item, teacher.users, gram, teacher.items, ridge, weights.unobserved, bits, 0, 1)
+
+
 def test_more_bits_are_nearer_to_the_teacher(parts):
     events = Events.of(parts[0])
     weights = EventWeights(10 * events.density, 0.02)
     teacher = fit_teacher(events, weights, 16, 6, 0, 1)
     errors = []
     for bits in (16, 32, 64):
-        codes = encode_items(events, teacher.users, teacher.items, weights, bits, 0, 1)
+        codes = encoded(events, teacher, weights, bits)
         scores, exact = teacher.users @ codes.vectors().T, teacher.users @ teacher.items.T
         errors.append(float(((scores - exact) ** 2).sum() / (exact**2).sum()))
     assert errors[0] > errors[1] > errors[2]

@@ -1,4 +1,4 @@
-"""From tables to recommendations: what context, fold-in and events are worth, each beside its baselines."""
+"""From tables to recommendations: what a fold-in is worth, how large tables can be, and how long a query takes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bitfm import parameters
-from bitfm.evaluation import rank_metrics, split_per_user
-from bitfm.models import FM, BiasModel, DistilledFM
-from bitfm.recommender import Evaluation, Recommender
+from bitfm.evaluation import split_per_user
+from bitfm.models import FM, DistilledFM
+from bitfm.recommender import RatingState, Recommender
 from bitfm.validation import check_choice
-from sklearn.base import clone
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
 from bitfm_research.bench.datasets import load, need_data
 from bitfm_research.bench.measure import Row
-from bitfm_research.bench.readers import CONTEXT, app_usage, likes, movie_ratings, paper_likes
+from bitfm_research.bench.readers import movie_ratings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,21 +36,6 @@ def run(parts: Sequence[str] | None = None, *, folder: Path | None = None, say: 
     """Measure some parts, or all: a title and rows for each table."""
     for name in [check_choice("part", name, tuple(PARTS)) for name in parts or PARTS]:
         yield from PARTS[name](need_data(folder) if name != "categories" else Path(), say)
-
-
-def context(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
-    """Rank all apps for each use of an app that was held out, with its context and without."""
-    data = app_usage(folder)
-    train, test = _split(data, seed)
-    rows: list[Row] = []
-    for known, columns in (("user and app alone", ()), ("context, too", CONTEXT)):
-        say(f"Frappe: {known}")
-        begin = time.perf_counter()
-        recommender = Recommender(random_state=seed).fit(train, target=None, context=columns)
-        seconds = time.perf_counter() - begin
-        judge = partial(recommender.evaluate, test, by="interaction")
-        rows += [{"known": known, **row} for row in _with_baselines(recommender, train, judge, seconds, seed)]
-    yield f"Frappe: {len(test):,} uses of apps held out, a fifth of each user's; seed {seed}", rows
 
 
 def fold_in(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
@@ -83,20 +66,6 @@ def fold_in(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
             }
         )
     yield f"ML-100K: NDCG@10 of those who came after the fit; half of each user's ratings held out; seed {seed}", rows
-
-
-def events(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
-    """Rank the catalogue for each user, what they have already left out."""
-    for name, read in (("ML-100K, ratings of 4 and 5", likes), ("CiteULike-t", paper_likes)):
-        say(name)
-        train, test = _split(read(folder), seed)
-        begin = time.perf_counter()
-        recommender = Recommender(random_state=seed).fit(train, target=None)
-        seconds = time.perf_counter() - begin
-        rows = _with_baselines(recommender, train, partial(recommender.evaluate, test), seconds, seed)
-        if importlib.util.find_spec("implicit") is not None:
-            rows.append(_implicit(recommender, test, seed))
-        yield f"{name}: {len(test):,} events held out, a fifth of each user's; seed {seed}", rows
 
 
 def categories(_: Path, say: Callable[[str], None], n: int = 10_000_000) -> Tables:
@@ -185,9 +154,7 @@ def _process_ms(code: str) -> float:
 
 
 PARTS: dict[str, Callable[[Path, Callable[[str], None]], Tables]] = {
-    "context": context,
     "fold-in": fold_in,
-    "events": events,
     "categories": categories,
     "query": query,
 }
@@ -198,29 +165,10 @@ def _split(data: pl.DataFrame, seed: int, fraction: float = 0.8) -> tuple[pl.Dat
     return data.filter(train), data.filter(~train)
 
 
-def _with_baselines(
-    recommender: Recommender, train: Any, judge: Callable[..., Evaluation], seconds: float, seed: int
-) -> list[Row]:
-    """Return rows of bias only, a real-valued FM on the same examples, and the recommender."""
-    X, y = recommender.training_data(train)
-    teacher = recommender.model_.teacher
-    real = FM(16) if teacher is None else clone(teacher)
-    models: dict[str, Any] = {
-        "bias only": BiasModel(),
-        f"FM, ALS, rank {real.rank}": real.set_params(pairs="across", random_state=seed),
-    }
-    rows: list[Row] = []
-    for name, model in models.items():
-        begin = time.perf_counter()
-        model.fit(X, y)
-        rows.append({"method": name, **judge(model=model).rows(), "seconds": time.perf_counter() - begin})
-    ours = f"bitfm, {recommender.model_.bits} bits"
-    return [*rows, {"method": ours, **judge().rows(), "seconds": seconds}]
-
-
 def _solving_time(recommender: Recommender, side: str) -> float:
     """Return the time to solve for one code, from the interactions in the log: the median of 200."""
     state = recommender.state
+    assert isinstance(state, RatingState)
     numbers = np.flatnonzero(np.diff(state.log.side(side).indptr))[:200]
     times = []
     for number in numbers[:, None]:
@@ -230,29 +178,3 @@ def _solving_time(recommender: Recommender, side: str) -> float:
         parameters.fold_in(ratings, own.constants, own.vectors, state.moments[side], state.priors[side])
         times.append(time.perf_counter() - begin)
     return float(np.median(times))
-
-
-def _implicit(recommender: Recommender, test: pl.DataFrame, seed: int) -> Row:
-    """Judge implicit's alternating least squares, with its own settings, by the same measures."""
-    import implicit
-    import scipy.sparse as sp
-    from threadpoolctl import threadpool_limits
-
-    state = recommender.state
-    users, items = (test[c].cast(str) for c in ("user_id", "item_id"))
-    numbers = state.items.ids.indices(items).astype(np.int64)
-    numbers[numbers < 0] = len(state.items) + np.arange(int((numbers < 0).sum()))  # not known, so missed
-    shape = len(state.users), max(len(state.items), int(numbers.max()) + 1)
-    ones = np.ones(len(test), np.float32)
-    wanted = sp.csr_matrix((ones, (state.users.ids.indices(users), numbers)), shape=shape)
-    seen = state.log.by_user.to_csr()
-    begin = time.perf_counter()
-    with threadpool_limits(1, "blas"):
-        model = implicit.als.AlternatingLeastSquares(random_state=seed)
-        model.fit(seen, show_progress=False)
-        seconds = time.perf_counter() - begin
-        found, _ = model.recommend(np.arange(len(state.users)), seen, N=10, filter_already_liked_items=True)
-    means = rank_metrics(found, wanted, k=10).means()
-    measured = {"NDCG@10": means["ndcg"], "hit rate@10": means["hit"], "MRR@10": means["reciprocal_rank"]}
-    rank = model.factors
-    return {"method": f"implicit {implicit.__version__}, ALS, {rank} factors", **measured, "seconds": seconds}

@@ -27,7 +27,7 @@ _REGULARIZATIONS = (0.08, 0.12, 0.18, 0.27, 0.4, 0.6, 0.9)
 _STRENGTHS = (0.3, 1.0, 3.0)
 _NEIGHBORS = ((1.0, 20.0), (0.3, 10.0), (0.1, 5.0))
 _SHARES = (1.0, 1.5, 2.2, 3.3, 5.0)
-_CONTEXTS = (None, 1.0, 5.0, 20.0)
+_CONTEXTS = (None, 0.2, 1.0, 5.0)
 _REPEATS = (0.0, 0.1, 0.3, 1.0, 3.0)
 _RANK, _SWEEPS = 64, 5  # of teachers that are compared
 _FRACTION = 0.2
@@ -71,7 +71,7 @@ def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
     settings, rank = EventSettings(), min(fit.rank, _RANK)
 
     def report(stage: str, number: int, total: int, quality: float) -> bool:
-        return progress.report(stage, number, total, 1 - quality, 1 - quality)
+        return progress.report(stage, number, total, 1 - float(quality), 1 - float(quality))
 
     if not len(users):
         return settings
@@ -156,15 +156,15 @@ def _with_contexts(fit: EventFit, settings: EventSettings, report: Report) -> Ev
     asked = np.sort(rng.permutation(asked)[: _most_rows(fit.data.events)])
     if not len(asked) or not (part.values > 0).any():
         return settings
-    coded = trial.coded(settings)
-    items = coded.codes.vectors(n_threads=fit.n_threads)
-    neighbors, users = trial.neighbors(settings, coded, items)
     repeated = len(each) > fit.data.events.by_user.n_entries
-    contexts = _CONTEXTS if fit.data.features("") is not None else (None,)
+    contexts = _CONTEXTS if fit.data.contexts is not None else (None,)
     best = -1.0
     for number, context in enumerate(contexts, 1):
         tried = settings._replace(context=context)
-        vectors = trial.contexts(tried, coded, users, items)
+        coded = trial.coded(tried)
+        items = coded.codes.vectors(n_threads=fit.n_threads)
+        neighbors, users = trial.neighbors(tried, coded, items)
+        vectors = trial.context_vectors(tried, coded, users, items)
         qualities = _of_events(trial, each.take(asked), users, items, neighbors, vectors, repeated)
         for repeat, quality in zip(_REPEATS, qualities, strict=False):
             if quality > best:
@@ -185,7 +185,7 @@ def _of_events(
 ) -> list[float]:
     """Return the mean NDCG@20 of the items of events, by what a repeat counts for."""
     repeats = _REPEATS if repeated else _REPEATS[:1]
-    totals, n_items, table = np.zeros(len(repeats)), len(items), fit.data.features("")
+    totals, n_items, table = np.zeros(len(repeats)), len(items), fit.data.contexts
     for begin in range(0, len(asked), _AT_ONCE):
         some = asked.take(np.arange(begin, min(begin + _AT_ONCE, len(asked))))
         vectors = users[some.users]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,12 +101,17 @@ class EventData:
             start += size
         return tuple(spans)
 
-    def features(self, of: str) -> FeatureTable | None:
-        """Return all features of users, items or contexts beside each other; None where there are none."""
+    @cached_property
+    def contexts(self) -> FeatureTable | None:
+        """The features of contexts; None where there are none."""
+        return self.features(None)
+
+    def features(self, of: str | None) -> FeatureTable | None:
+        """Return all features of a block of users or items, or of contexts, beside each other; None if it has none."""
         import scipy.sparse as sp
 
         user, item = self.blocks
-        found = [t for (b, _), t in self.tables.items() if (b == of if of in (user, item) else b not in (user, item))]
+        found = [table for (block, _), table in self.tables.items() if (block if block in (user, item) else None) == of]
         if not found:
             return None
         joined = sp.csr_matrix(sp.hstack([table.to_csr() for table in found], format="csr"), dtype=np.float32)

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import eigh, multiply, normal_numbers, orthonormal, solve_positive
-from bitfm.models.implicit.events import Events
-from bitfm.parameters import Encoding, EventWeights, ItemCodes, Levels, bits_of_dimensions
+from bitfm.data.feature_table import FeatureTable
+from bitfm.models.implicit.events import row_sizes
+from bitfm.parameters import Encoding, ItemCodes, Levels, bits_of_dimensions
 
 __all__ = ["encode_items"]
 
@@ -20,22 +21,25 @@ _DECODER_RIDGE = 1e-3
 
 
 def encode_items(
-    events: Events, users: Vectors, items: Vectors, weights: EventWeights, bits: int, seed: int, n_threads: int
+    events: FeatureTable,
+    queries: Vectors,
+    gram: npt.NDArray[np.float64],
+    items: Vectors,
+    ridge: Vectors,
+    unobserved: float,
+    bits: int,
+    seed: int,
+    n_threads: int,
 ) -> ItemCodes:
-    """Return codes near the teacher's vectors of items, each in its own metric."""
-    n_users = int((events.user_sizes > 0).sum())
-    wide = users.astype(np.float64)
-    encoding = Encoding(
-        events.by_item,
-        users,
-        items,
-        weights.unobserved * multiply(wide.T, wide, n_threads),
-        weights.ridge(events.item_sizes, n_users),
-        bits_of_dimensions(bits, items.shape[1]),
-        n_threads,
-    )
-    decoder, codes = _start(encoding, events, weights, seed)
-    importance = np.sqrt(events.item_sizes + 0.1).astype(np.float64)
+    """Return codes near the teacher's vectors of items, each in its own metric.
+
+    `events` are items × queries, which have this Gram matrix.
+    """
+    bits_ = bits_of_dimensions(bits, items.shape[1])
+    encoding = Encoding(events, queries, items, unobserved * gram, ridge, bits_, n_threads)
+    sizes = row_sizes(events)
+    decoder, codes = _start(encoding, sizes, unobserved, seed)
+    importance = np.sqrt(sizes + 0.1).astype(np.float64)
     for round_ in range(_ROUNDS + 1):
         encoding.improve(decoder, codes)
         if round_ < _ROUNDS:
@@ -43,25 +47,25 @@ def encode_items(
     return ItemCodes.of_levels(codes.levels, codes.gains, codes.weights, decoder, bits)
 
 
-def _start(encoding: Encoding, events: Events, weights: EventWeights, seed: int) -> tuple[Vectors, Levels]:
+def _start(encoding: Encoding, sizes: Vectors, unobserved: float, seed: int) -> tuple[Vectors, Levels]:
     """Return a decoder with codes: the nearest levels after a rotation that suits signs.
 
     It all happens in a metric that is about the mean of the items'.
     """
     rank, n, threads = encoding.items.shape[1], len(encoding.bits), encoding.n_threads
-    observed = events.item_sizes > 0
-    mean = events.item_sizes.mean(dtype=np.float64) / max(len(encoding.users), 1)
-    metric = encoding.unobserved * (1 + mean / weights.unobserved)
+    observed = sizes > 0
+    mean = sizes.mean(dtype=np.float64) / max(len(encoding.users), 1)
+    metric = encoding.unobserved * (1 + mean / unobserved)
     metric = metric + float(encoding.ridge[observed].mean(dtype=np.float64)) * np.eye(rank)
-    sizes, axes = eigh(metric)
-    root, inverse = axes * np.sqrt(sizes) @ axes.T, axes / np.sqrt(sizes) @ axes.T
+    squares, axes = eigh(metric)
+    root, inverse = axes * np.sqrt(squares) @ axes.T, axes / np.sqrt(squares) @ axes.T
     points = multiply(encoding.items.astype(np.float64), root, threads)
     mean_point = points[observed].mean(axis=0)
     length = float(np.sqrt(mean_point @ mean_point))
     direction = mean_point / length if length > 0 else np.eye(rank)[0]
     along = points @ direction
     rest = points - along[:, None] * direction
-    order = np.argsort(-events.item_sizes, kind="stable")[:_ROTATED_ITEMS]
+    order = np.argsort(-sizes, kind="stable")[:_ROTATED_ITEMS]
     rotation = _rotation(rest[order], n, seed, threads)
     decoder = multiply(np.vstack([direction, rotation.T]), inverse)
     return decoder.astype(np.float32), Levels.near(multiply(rest, rotation, threads), along, encoding.bits)
@@ -85,9 +89,9 @@ def _decoder(codes: Levels, items: Vectors, importance: npt.NDArray[np.float64],
     gram = multiply(weighted.T, inputs, n_threads)
     ridge = np.full(len(gram), _DECODER_RIDGE * np.trace(gram) / len(gram))
     ridge[0] = 1e-9 * gram[0, 0] + 1e-30
-    return solve_positive(
-        gram + np.diag(ridge), multiply(weighted.T, items.astype(np.float64), n_threads)
-    ).astype(np.float32)
+    return solve_positive(gram + np.diag(ridge), multiply(weighted.T, items.astype(np.float64), n_threads)).astype(
+        np.float32
+    )
 
 
 def _nearest_rotation(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["Events", "Rows", "hold_out"]
+__all__ = ["Events", "Rows", "hold_out", "row_sizes"]
 
 Rows: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
@@ -48,12 +48,12 @@ class Events:
     @cached_property
     def user_sizes(self) -> npt.NDArray[np.float32]:
         """How much the events of each user count in all."""
-        return _sizes(self.by_user)
+        return row_sizes(self.by_user)
 
     @cached_property
     def item_sizes(self) -> npt.NDArray[np.float32]:
         """How much the events of each item count in all."""
-        return _sizes(self.by_item)
+        return row_sizes(self.by_item)
 
     @property
     def density(self) -> float:
@@ -86,7 +86,8 @@ def hold_out(events: Events, fraction: float, rng: np.random.Generator) -> tuple
     return parts[0], parts[1]
 
 
-def _sizes(table: FeatureTable) -> npt.NDArray[np.float32]:
+def row_sizes(table: FeatureTable) -> npt.NDArray[np.float32]:
+    """Return how much the entries of each row count in all."""
     indptr, _, values = table.arrays()
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return np.bincount(rows, np.abs(values).astype(np.float64), len(indptr) - 1).astype(np.float32)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import multiply
-from bitfm.models.implicit.context import fit_context
+from bitfm.models.implicit.context import Contexts
 from bitfm.models.implicit.data import EventData
 from bitfm.models.implicit.encoder import encode_items
 from bitfm.models.implicit.features import SideFeatures
@@ -22,6 +22,7 @@ __all__ = ["RATIO", "Coded", "EventFit", "EventSettings"]
 
 Vectors = npt.NDArray[np.float32]
 
+_CONTEXT_STEPS = 12
 RATIO = 10.0  # how much all unobserved pairs count, against all events
 
 
@@ -31,7 +32,7 @@ class EventSettings(NamedTuple):
     regularization: float = 0.18
     feature_strength: float = 1.0
     neighbors: NeighborSettings = NeighborSettings()
-    context: float | None = 5.0  # its penalty, beside that of a user; None: contexts count for nothing
+    context: float | None = 1.0  # its penalty, beside that of a user; None: contexts count for nothing
     repeat: float = 0.0  # what an item counts for its own, beside the scale of vectors
 
 
@@ -86,13 +87,27 @@ class EventFit:
             self.n_threads,
             user_features=of_users,
             item_features=of_items,
+            contexts=self.contexts(settings),
         )
 
     def coded(self, settings: EventSettings) -> Coded:
         """Return codes of the items."""
-        teacher, threads = self.teacher(settings), self.n_threads
-        weights = self.weights(settings)
-        codes = encode_items(self.data.events, teacher.users, teacher.items, weights, self.bits, self.seed, threads)
+        teacher, threads, weights = self.teacher(settings), self.n_threads, self.weights(settings)
+        contexts, n_users = self.contexts(settings), int((self.data.events.user_sizes > 0).sum())
+        queries, table = teacher.queries.astype(np.float64), self.data.events.by_item
+        if contexts is not None:
+            queries, table = queries * contexts.roots[:, None], contexts.by_item
+        codes = encode_items(
+            table,
+            teacher.queries,
+            multiply(queries.T, queries, threads),
+            teacher.items,
+            weights.ridge(self.data.events.item_sizes, n_users),
+            weights.unobserved,
+            self.bits,
+            self.seed,
+            threads,
+        )
         gram, axes = own_axes(codes.vectors(n_threads=threads)[self.observed], threads)
         codes = replace(codes, decoder=multiply(codes.decoder, axes))
         of_users, of_items = (
@@ -116,21 +131,23 @@ class EventFit:
             self.n_threads,
         )
 
-    def contexts(self, settings: EventSettings, coded: Coded, users: Vectors, items: Vectors) -> Vectors | None:
-        """Return a vector per feature of contexts; None where there are no contexts."""
-        table = self.data.features("")
-        if table is None or self.data.each is None:
+    def contexts(self, settings: EventSettings) -> Contexts | None:
+        """Return the contexts, if there are any and they count."""
+        if self.data.contexts is None or self.data.each is None or settings.context is None:
             return None
-        if settings.context is None:
-            return np.zeros((table.n_columns, items.shape[1]), np.float32)
-        weights = self.weights(settings)
-        found = fit_context(
-            self.data.each, table, users, items, coded.gram, weights, settings.context, self.n_threads
-        )
-        return self._centred(found)
+        return Contexts(self.data.each, self.data.contexts, self.data.events.shape, settings.context)
+
+    def context_vectors(self, settings: EventSettings, coded: Coded, users: Vectors, items: Vectors) -> Vectors | None:
+        """Return a vector per feature of contexts; None where there are no contexts."""
+        if self.data.contexts is None:
+            return None
+        contexts, weights = self.contexts(settings), self.weights(settings)
+        if contexts is None:
+            return np.zeros((self.data.contexts.n_columns, items.shape[1]), np.float32)
+        return self._centred(contexts.fit(users, items, coded.gram, weights, None, self.n_threads, _CONTEXT_STEPS))
 
     def _centred(self, vectors: Vectors) -> Vectors:
-        """Return vectors of contexts less the mean of each one-hot field, so that one that is not given counts for 0."""
+        """Return vectors of contexts less the mean of each one-hot field: one that is not given counts for 0."""
         assert self.data.each is not None
         counts, start = np.bincount(self.data.each.contexts), 0
         for (block, _), table in self.data.tables.items():
@@ -148,7 +165,7 @@ class EventFit:
         coded = self.coded(settings)
         items = coded.codes.vectors(n_threads=self.n_threads)
         neighbors, users = self.neighbors(settings, coded, items)
-        contexts = self.contexts(settings, coded, users, items)
+        contexts = self.context_vectors(settings, coded, users, items)
         observed = self.data.events.user_sizes > 0
         wide, rank = users[observed].astype(np.float64), items.shape[1]
         mean, mean_item = wide.mean(axis=0).astype(np.float32), np.zeros(rank, np.float32)

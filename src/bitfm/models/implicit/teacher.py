@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import eigh, improve_rows, multiply, normal_numbers, solve_rows
+from bitfm.data.feature_table import FeatureTable
+from bitfm.models.implicit.context import Contexts
 from bitfm.models.implicit.events import Events
 from bitfm.models.implicit.features import SideFeatures
 from bitfm.parameters import EventWeights
@@ -22,10 +24,14 @@ _START = 0.1  # the length of a vector at first
 
 @dataclass(frozen=True, eq=False)
 class Teacher:
-    """Vectors whose products are scores, and those of the features where there are any, their intercept the last."""
+    """Vectors whose products are scores, and those of the features where there are any, their intercept the last.
+
+    `queries` are users in contexts, which the items were solved for; without contexts the users.
+    """
 
     users: Vectors
     items: Vectors
+    queries: Vectors
     user_features: Vectors | None = None
     item_features: Vectors | None = None
 
@@ -40,48 +46,78 @@ def fit_teacher(
     *,
     user_features: SideFeatures | None = None,
     item_features: SideFeatures | None = None,
+    contexts: Contexts | None = None,
     cg_steps: int = 0,
     after_sweep: Callable[[int], bool] | None = None,
 ) -> Teacher:
-    """Solve for users and for items in turn; with `cg_steps`, by so many steps of conjugate gradients per row.
+    """Solve for users, for contexts and for items in turn; with `cg_steps`, by so many steps of conjugate gradients.
 
     `after_sweep` is called with the number of each sweep; where it returns True, that was the last.
     """
     n_users, n_items = events.shape
-    others_observed = events.item_sizes > 0, events.user_sizes > 0  # what is known by features alone counts for nobody
-    n_items_, n_users_ = (int(each.sum()) for each in others_observed)
-    ridges = weights.ridge(events.user_sizes, n_items_), weights.ridge(events.item_sizes, n_users_)
+    observed = events.user_sizes > 0, events.item_sizes > 0  # what is known by features alone counts for nobody
+    ridges = [weights.ridge(events.user_sizes, int(observed[1].sum()))]
+    ridges += [weights.ridge(events.item_sizes, int(observed[0].sum()))]
     items = normal_numbers((n_items, rank), seed) * np.float32(_START / np.sqrt(rank))
     items[events.item_sizes == 0] = 0
     users = np.zeros((n_users, rank), np.float32)
-    sides = [(user_features, events.user_sizes), (item_features, events.item_sizes)]
-    said: list[tuple[Vectors | None, Vectors | None]] = [(None, None), (None, None)]  # vectors of features, and priors
+    queries, told = users, None
+    features = _Features((user_features, item_features), (events.user_sizes, events.item_sizes), n_threads)
+
+    def solve(side: int, table: FeatureTable, others: Vectors, gram: npt.NDArray[np.float64], rows: Vectors) -> None:
+        unobserved, prior = (weights.unobserved * gram).astype(np.float32), features.priors[side]
+        if cg_steps and sweep > 0:
+            improve_rows(*table.arrays(), others, unobserved, ridges[side], prior, cg_steps, rows, n_threads)
+        else:
+            solve_rows(*table.arrays(), others, unobserved, ridges[side], prior, rows, None, n_threads)
+        _need_finite(rows)
+        if sweep > 0:  # the first vectors say little
+            features.fit(side, rows, ridges[side])
+
     for sweep in range(n_iter):
-        for side, table in enumerate((events.by_user, events.by_item)):
-            others, start = (items, users) if side == 0 else (users, items)
-            gram, axes = own_axes(others[others_observed[side]], n_threads)
-            others, start = (multiply(each, axes, n_threads) for each in (others, start))
-            said = [
-                (None, None) if v is None or m is None else (multiply(v, axes), multiply(m, axes, n_threads))
-                for v, m in said
-            ]
-            unobserved = (weights.unobserved * gram).astype(np.float32)
-            prior = said[side][1]
-            if cg_steps and sweep > 0:
-                improve_rows(*table.arrays(), others, unobserved, ridges[side], prior, cg_steps, start, n_threads)
-            else:
-                solve_rows(*table.arrays(), others, unobserved, ridges[side], prior, start, None, n_threads)
-            _need_finite(start)
-            features, sizes = sides[side]
-            if features is not None and sweep > 0:  # the first vectors say little
-                found = features.fit(start, ridges[side] * (sizes > 0), said[side][0], n_threads)
-                said[side] = found, features.sums(found, n_threads)
-                unseen = sizes == 0
-                start[unseen] = said[side][1][unseen]  # type: ignore[index]
-            items, users = (others, start) if side == 0 else (start, others)
+        gram, axes = own_axes(items[observed[1]], n_threads)
+        items, users = (multiply(each, axes, n_threads) for each in (items, users))
+        features.turn(axes)
+        solve(0, events.by_user, items, gram, users)
+        queries, table, counted = users, events.by_item, users[observed[0]]
+        if contexts is not None:
+            told = None if told is None else multiply(told, axes)
+            told = contexts.fit(users, items, gram, weights, told, n_threads)
+            queries, table = contexts.queries(users, told), contexts.by_item
+            counted = queries * contexts.roots[:, None]
+        gram, axes = own_axes(counted, n_threads)
+        items, users = (multiply(each, axes, n_threads) for each in (items, users))
+        queries = users if contexts is None else multiply(queries, axes, n_threads)
+        told = None if told is None else multiply(told, axes)
+        features.turn(axes)
+        solve(1, table, queries, gram, items)
         if after_sweep is not None and after_sweep(sweep + 1):
             break
-    return Teacher(users, items, said[0][0], said[1][0])
+    return Teacher(users, items, queries, *features.vectors)
+
+
+class _Features:
+    """What features say of either side, in the axes of the moment."""
+
+    def __init__(
+        self, sides: tuple[SideFeatures | None, SideFeatures | None], sizes: tuple[Vectors, Vectors], n_threads: int
+    ) -> None:
+        self._sides, self._sizes, self._n_threads = sides, sizes, n_threads
+        self.vectors: list[Vectors | None] = [None, None]
+        self.priors: list[Vectors | None] = [None, None]
+
+    def turn(self, axes: Vectors) -> None:
+        for found in (self.vectors, self.priors):
+            found[:] = [None if each is None else multiply(each, axes, self._n_threads) for each in found]
+
+    def fit(self, side: int, rows: Vectors, ridge: Vectors) -> None:
+        """Learn from the rows with events; the others are what their features say."""
+        features, sizes = self._sides[side], self._sizes[side]
+        if features is not None:
+            found = features.fit(rows, ridge * (sizes > 0), self.vectors[side], self._n_threads)
+            self.vectors[side], prior = found, features.sums(found, self._n_threads)
+            self.priors[side] = prior
+            rows[sizes == 0] = prior[sizes == 0]
 
 
 def own_axes(vectors: Vectors, n_threads: int) -> tuple[npt.NDArray[np.float64], Vectors]:

@@ -87,7 +87,10 @@ def _ours(split: Split, bits: int, n_neighbors: int) -> dict[str, Any]:
     seconds = time.perf_counter() - begin
     parameters: ImplicitParameters = model.parameters_
     threads = thread_count(-1)
-    users, items = parameters.fold_in(split.train.by_user, n_threads=threads), parameters.items.vectors(n_threads=threads)
+    users, items = (
+        parameters.fold_in(split.train.by_user, n_threads=threads),
+        parameters.items.vectors(n_threads=threads),
+    )
     scores = judge(split, _with_neighbors(split, users, items, parameters.neighbors))
     size = bits / 8 + 2 + (4 + 3 * parameters.neighbors.table.n_entries / len(items) if n_neighbors else 0)
     return {**scores, "bytes per item": size, "seconds": seconds, "setting": str(tuple(model.settings_))}

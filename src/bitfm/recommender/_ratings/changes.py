@@ -14,33 +14,34 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.parameters import Ids, Ratings, TowerRows, fold_in, ids_of, with_codes, with_ids
 from bitfm.recommender._matrix import InteractionMatrix, entry_keys
 from bitfm.recommender._side import SEEN_FIELDS
-from bitfm.recommender._state import State
 from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from bitfm.recommender._ratings.state import RatingState
 
 _IDS_PER_THREAD = 8  # below, starting a thread costs more than it saves
 
 __all__ = ["with_ratings", "with_side_rows"]
 
 
-def with_side_rows(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> State:
+def with_side_rows(state: RatingState, name: str, ids: pl.Series, frame: pl.DataFrame) -> RatingState:
     """Add users or items, or give known ones other values."""
     state = _with_ids(state, name, ids, frame)
     return _reindexed(state, state.items.ids.indices(ids)) if name == "item" else state
 
 
 def with_ratings(
-    state: State, users: pl.Series, items: pl.Series, ratings: npt.NDArray[np.float64] | None, context: Block | None
-) -> State:
-    """Add ratings, or events, and solve anew for all ids that they name, which may be new."""
+    state: RatingState, users: pl.Series, items: pl.Series, ratings: npt.NDArray[np.float64], context: Block | None
+) -> RatingState:
+    """Add ratings and solve anew for all ids that they name, which may be new."""
     import polars as pl
 
     for name, ids in (("user", users), ("item", items)):
         state = _with_ids(state, name, ids, pl.DataFrame())
     pairs = state.users.ids.indices(users), state.items.ids.indices(items)
-    if ratings is not None and context is not None:  # the log is without what contexts add
+    if context is not None:  # the log is without what contexts add
         ratings = ratings - (state.scores(*pairs, context) - state.scores(*pairs, None))
     before = state.log
     more = InteractionMatrix.of(*pairs, before.by_user.shape, ratings)
@@ -53,7 +54,7 @@ def with_ratings(
     return _reindexed(state, touched["item"])
 
 
-def _solve(state: State, name: str, indices: npt.NDArray[Any], before: InteractionMatrix) -> Ids:
+def _solve(state: RatingState, name: str, indices: npt.NDArray[Any], before: InteractionMatrix) -> Ids:
     """Solve for the codes of some ids from their ratings in the log; they know of those in the log before."""
     own = state.rows(name, indices)
     seen = state.log.side(name).take(indices)
@@ -81,7 +82,7 @@ def _values_in(table: FeatureTable, entries: FeatureTable) -> npt.NDArray[np.flo
     return values
 
 
-def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> State:
+def _with_ids(state: RatingState, name: str, ids: pl.Series, frame: pl.DataFrame) -> RatingState:
     """Make room for ids; the columns of the frame, if it has any, are theirs, which must then be distinct."""
     side = state.side(name).with_rows(ids, frame)
     users, items = (side, state.items) if name == "user" else (state.users, side)
@@ -96,14 +97,14 @@ def _with_ids(state: State, name: str, ids: pl.Series, frame: pl.DataFrame) -> S
     return state
 
 
-def _reindexed(state: State, items: npt.NDArray[Any]) -> State:
+def _reindexed(state: RatingState, items: npt.NDArray[Any]) -> RatingState:
     """Return a state whose index has the items as they are now."""
     index = state.index.with_parameters(state.parameters)
     index.change(items, Block(np.arange(len(items)), state.tables("item", items)))
     return _changed(state, {}, index=index)
 
 
-def _changed(state: State, touched: Mapping[str, npt.NDArray[Any]], **changes: Any) -> State:
+def _changed(state: RatingState, touched: Mapping[str, npt.NDArray[Any]], **changes: Any) -> RatingState:
     """Return another state; rows of whole sides, where they are known, are put right where they are touched."""
     new = replace(state, whole_sides={}, **changes)
     for name, rows in state.whole_sides.items():

@@ -1,0 +1,177 @@
+"""What a recommender of events knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.core import multiply
+from bitfm.data.blocks import Block, FieldSpan
+from bitfm.data.feature_table import FeatureTable
+from bitfm.errors import UnknownIdError
+from bitfm.parameters import HISTORY, Explanation, ImplicitParameters, TowerRows, explain_event
+from bitfm.recommender._events import changes
+from bitfm.recommender._events.strengths import Strengths
+from bitfm.recommender._labels import feature_label
+from bitfm.recommender._side import CONTEXT, field_name
+from bitfm.recommender._state import Found, State
+from bitfm.retrieval import Index
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bitfm.data.interactions import Interactions
+
+__all__ = ["EventState"]
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EventState(State):
+    """Codes of items, and the events of users, from whom their vectors are worked out as they are asked for."""
+
+    parameters: ImplicitParameters
+    strengths: Strengths
+    keeps_users: bool  # and their events
+
+    def need_users(self, what: str) -> None:
+        """Refuse what needs to know users where none were kept."""
+        if not self.keeps_users:
+            raise UnknownIdError(
+                f"{what}: this recommender keeps no users (keep_interactions=False); ask for recommendations by a "
+                "history, with recommend_new(history=...)."
+            )
+
+    def fields(self) -> Iterator[tuple[tuple[str, str], int]]:
+        """Yield the fields that the tables make, with their sizes, in the model's order."""
+        for column in self.users.columns:
+            yield ("user", field_name(column.name)), column.width
+        yield ("user", HISTORY), len(self.items)
+        for block, columns in ((CONTEXT, self.context), ("item", self.items.columns)):
+            for column in columns:
+                yield (block, field_name(column.name)), column.width
+        yield ("item", "id"), len(self.items)
+
+    def stored_rows(self, users: npt.NDArray[np.int32], context: Block | None, n_threads: int) -> TowerRows:
+        """Return queries, by the users' events and features."""
+        self.need_users("recommend")
+        histories = self.log.by_user.take(users)
+        return self._rows(histories, self._features(users), context, n_threads)
+
+    def new_rows(self, features: Mapping[str, FeatureTable], history: FeatureTable, context: Block | None) -> TowerRows:
+        """Return the query of a new user."""
+        return self._rows(history, features, context, 1)
+
+    def _rows(
+        self, histories: FeatureTable, features: Mapping[str, FeatureTable], context: Block | None, n_threads: int
+    ) -> TowerRows:
+        priors = self.parameters.priors(features, n_threads)
+        return self.parameters.rows(histories, priors, self._said(context, n_threads), n_threads)
+
+    def vectors(self, users: npt.NDArray[np.int32], n_threads: int) -> Vectors:
+        """Return the vectors of users, without context."""
+        priors = self.parameters.priors(self._features(users), n_threads)
+        return self.parameters.fold_in(self.log.by_user.take(users), priors, n_threads)
+
+    def _features(self, users: npt.NDArray[np.int32]) -> Mapping[str, FeatureTable]:
+        return self.users.fields(users) if self.parameters.user_features else {}
+
+    def _said(self, context: Block | None, n_threads: int) -> Vectors | None:
+        if context is None:
+            return None
+        used, rows = np.unique(context.rows, return_inverse=True)
+        tables = {name: table.take(used) for name, table in context.tables.items()}
+        said = self.parameters.said(CONTEXT, tables, n_threads)
+        return None if said is None else said[rows]
+
+    def scores(
+        self, users: npt.NDArray[Any], items: npt.NDArray[Any], context: Block | None, parameters: Any = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the scores of interactions; of an item that is not known, what a user without events would have."""
+        p: ImplicitParameters = self.parameters if parameters is None else parameters
+        if not len(users):
+            return np.zeros(0)
+        self.need_users("predict")
+        threads = self.threads(len(users))
+        found, known = np.zeros(len(users)), items >= 0
+        who, place = np.unique(users, return_inverse=True)
+        vectors = p.fold_in(self.log.by_user.take(who), p.priors(self._features(who), threads), threads)
+        said = self._said(context, threads)
+        vectors = vectors[place] if said is None else vectors[place] + said
+        wanted = FeatureTable.one_hot(np.where(known, items, -1), len(self.items))
+        histories = self.log.by_user.take(users)
+        found[known] = p.scores(vectors, histories, wanted, threads)
+        return self.need_finite(found)
+
+    def similar_items(self, item: int, n: int) -> Found:
+        """Return the items whose scores go up and down with this one's from user to user, by their correlation."""
+        vectors, covariance = self._item_vectors, self._covariance
+        spreads = self._spreads * self._spreads[item]
+        direction = np.einsum("ij,j->i", covariance, vectors[item])
+        alike = np.zeros(len(vectors), np.float32)
+        np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
+        return Found.alike(self.need_finite(alike), item, n)
+
+    @cached_property
+    def _item_vectors(self) -> Vectors:
+        return self.parameters.items.vectors()
+
+    @cached_property
+    def _covariance(self) -> Vectors:
+        users = self.parameters.users
+        mean = users.mean.astype(np.float64)
+        return np.asarray(users.gram / max(users.n, 1) - np.outer(mean, mean), np.float32)
+
+    @cached_property
+    def _spreads(self) -> Vectors:
+        vectors = self._item_vectors
+        squares = np.einsum("ij,ij->i", multiply(vectors, self._covariance), vectors)
+        return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)
+
+    def explain(self, user: int, item: int, context: Block | None) -> Explanation:
+        """Take the score of a pair apart: which past items and which features have brought it."""
+        if user >= 0 or not self.keeps_users:
+            self.need_users("explain")
+
+        def name(field: FieldSpan, feature: int) -> str:
+            return f"{field.block}.{field.name}: {feature_label(self, field, feature)}"
+
+        who = np.array([user])
+        tables: dict[str, Mapping[str, FeatureTable]] = {self.parameters.fields[0].block: self._features(who)}
+        if context is not None:
+            tables[CONTEXT] = {name: table.take(context.rows) for name, table in context.tables.items()}
+        return explain_event(self.parameters, self.log.by_user.take(who), item, tables, name)
+
+    def with_rows(self, name: str, ids: pl.Series, frame: pl.DataFrame) -> EventState:
+        """Add users or items, or give known ones other values."""
+        if name == "user":
+            self.need_users("add_users")
+        return changes.with_side_rows(self, name, ids, frame)
+
+    def with_interactions(self, read: Interactions, context: Block | None) -> EventState:
+        """Add events; items of which they are a good part get codes anew."""
+        self.need_users("add_events")
+        return changes.with_events(self, read)
+
+    def ranker(self, parameters: Any, users: npt.NDArray[Any], context: Block | None) -> tuple[Index, TowerRows]:
+        """Return an index of all items and queries for it, by the model or by other parameters of its fields."""
+        self.need_users("evaluate")
+        if parameters is self.parameters:
+            return self.index, self.query_rows(users, context)
+        p: ImplicitParameters = parameters
+        threads = self.threads(len(users))
+        priors = p.priors(self._features(users), threads)
+        said = None
+        if context is not None:
+            said = p.said(CONTEXT, {name: table.take(context.rows) for name, table in context.tables.items()}, threads)
+        return self.index.with_parameters(p), p.rows(self.log.by_user.take(users), priors, said, threads)
+
+    def without(self, fields: list[str]) -> ImplicitParameters:
+        """Return parameters for which some features of users or contexts count for nothing."""
+        return self.parameters.without(fields)

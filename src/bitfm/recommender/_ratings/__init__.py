@@ -1,0 +1,1 @@
+"""Recommenders of ratings: codes of all features, distilled or discrete."""
