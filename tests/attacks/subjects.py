@@ -67,7 +67,7 @@ def bare_recommender() -> Recommender:
     """Return a recommender of events without any columns, whose items are codes."""
     rng = np.random.default_rng(1)
     events = {"u": rng.integers(12, size=150), "i": [f"i{one}" for one in rng.integers(10, size=150)]}
-    return Recommender(bits=16, n_jobs=1, history=False, raters=False).fit(events, user="u", item="i", target=None)
+    return Recommender(bits=16, n_jobs=1).fit(events, user="u", item="i", target=None)
 
 
 def use_rich(rec: Any) -> None:
@@ -97,7 +97,7 @@ def use_bare(rec: Any) -> None:
     check_answer(rec, rec.similar_items("i1"))
     str(rec.explain(3, "i1"))
     assert rec.predict([(3, "i1"), (99, "i2")]).shape == (2,)
-    rec.add_ratings({"u": [1, 500], "i": ["i1", "i500"]})
+    rec.add_events({"u": [1, 500], "i": ["i1", "i500"]})
     check_answer(rec, rec.recommend([1, 500]))
 
 

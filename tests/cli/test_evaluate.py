@@ -139,7 +139,7 @@ def test_events_are_ranked_in_the_catalogue(tmp_path, bookshop):
     report = json.loads(
         call("evaluate", "events.bitfm", "--interactions", ratings, "--baselines", "--json", cwd=tmp_path).stdout
     )
-    assert [row["model"] for row in report["rows"]] == ["bias only", "FM (ALS)", "ours"]
+    assert [row["model"] for row in report["rows"]] == ["popularity", "real factors (iALS)", "ours"]
     for before, after in zip(fitted["accuracy"], report["rows"], strict=True):
         for measure in ("NDCG@10", "hit rate@10", "MRR@10"):
             assert before[measure] == pytest.approx(after[measure])

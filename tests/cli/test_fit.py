@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -55,9 +56,37 @@ def test_json_is_one_object_and_nothing_else(bookshop):
 
 def test_events_are_fitted_without_a_target(bookshop):
     arguments = ["--interactions", "ratings.csv", *COLUMNS, "--no-target", "--test", 0.5, "--baselines"]
-    report = json.loads(fit(bookshop.folder, *arguments).stdout)
-    assert [row["model"] for row in report["accuracy"]] == ["bias only", "FM (ALS)", "ours"]
+    done = call("fit", "--bits", 8, "-o", "out.bitfm", "--json", *arguments, cwd=bookshop.folder)
+    report = json.loads(done.stdout)
+    assert [row["model"] for row in report["accuracy"]] == ["popularity", "real factors (iALS)", "ours"]
     assert all({"hit rate@10", "NDCG@10", "MRR@10"} <= set(row) for row in report["accuracy"])
+
+
+def test_events_count_as_the_command_line_says(tmp_path):
+    lines = ["user_id,item_id,what,amount,day", "a,x,view,1,2024-01-01", "a,y,buy,2,2024-01-02", "b,x,buy,1,2024-01-02"]
+    (tmp_path / "events.csv").write_text("\n".join(lines))
+    about = ["--event", "what", "--event-weight", "view=1", "--event-weight", "buy=10", "--weight", "amount"]
+    about += ["--time", "day", "--half-life", 1, "--neighbors", 2, "--bits", 8]
+    done = call("fit", "--interactions", "events.csv", "--no-target", *about, "-o", "m.bitfm", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rec = bitfm.load(tmp_path / "m.bitfm")
+    np.testing.assert_allclose(rec.state.log.by_user.toarray(), [[0.5, 20], [10, 0]])
+    assert rec.model_.n_neighbors == 2
+    shown = call("inspect", "m.bitfm", cwd=tmp_path).stdout
+    assert "ImplicitFM" in shown
+    assert "user.history" in shown
+    refused = call("fit", "--interactions", "events.csv", "--no-target", "--beta", 1, "-o", "n.bitfm", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "only for ratings" in refused.stderr or "only for --model" in refused.stderr
+    wrong = ["--event", "what", "--event-weight", "buy=much", "-o", "n.bitfm"]
+    refused = call("fit", "--interactions", "events.csv", "--no-target", *wrong, cwd=tmp_path)
+    assert refused.returncode == 2
+    forgot = call("fit", "--interactions", "events.csv", "--no-target", "--forget-users", "-o", "f.bitfm", cwd=tmp_path)
+    assert forgot.returncode == 0, forgot.stderr
+    asked = call("recommend", "f.bitfm", "a", cwd=tmp_path)
+    assert asked.returncode == 1
+    assert "keeps no users" in asked.stderr
+    assert "y" in call("recommend", "f.bitfm", "--history", "x", "--csv", cwd=tmp_path).stdout
 
 
 def test_several_tables_of_items_are_joined_by_id(tmp_path, bookshop):

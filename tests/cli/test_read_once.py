@@ -42,7 +42,7 @@ def test_a_fit_does_everything_once(tmp_path, bookshop):
     assert calls["data/tables/values.py", "ids_of"] == 4  # of the interactions two columns, of users and items one each
     assert calls["data/tables/values.py", "numbers_of"] == 1
     assert calls["data/splits.py", "split_per_user"] == 1
-    assert calls["recommender/_fitting.py", "_examples"] == 1
+    assert calls["recommender/_ratings/fitting.py", "_examples"] == 1
     assert 0 < calls["core/design.py", "make_design"] <= 12
     assert calls["models/bias.py", "fit"] == 0
     assert calls["models/fm.py", "fit"] == 4  # two teachers, on trial and for good

@@ -112,4 +112,4 @@ def test_settings_become_a_model_and_options():
     model = ModelOptions(anchor_strength="inf", rank=8).recommender(4, {}).model
     assert (model.anchor_strength, model.teacher.rank) == (float("inf"), 8)
     assert ModelOptions(anchor_strength="10").recommender(0, {}).model.anchor_strength == 10.0
-    assert ModelOptions(rank=8).options() == {"bits": 64, "model": "distilled", "rank": 8}
+    assert ModelOptions(64, rank=8).options() == {"bits": 64, "rank": 8}

@@ -15,7 +15,6 @@ def ratings(bits=BITS, seed=0, **more):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 6, N_IDS)
     n = int(counts.sum())
-    z = rng.normal(size=(30, bits + 2))
     return {
         "start": np.concatenate([[0], np.cumsum(counts)]),
         "rows": rng.integers(N_ROWS, size=n, dtype=np.int32),
@@ -25,9 +24,6 @@ def ratings(bits=BITS, seed=0, **more):
         "vectors": rng.normal(size=(N_ROWS, bits)).astype(np.float32),
         "own_constants": rng.normal(size=N_IDS),
         "own_vectors": rng.normal(size=(N_IDS, bits)).astype(np.float32),
-        "unseen": z.T @ z / 30,
-        "unseen_an_event": 2.0,
-        "unseen_anyway": 1.0,
         "noise": 0.5,
         "weight_variance": 0.1,
         "factor_variance": 0.2,
@@ -85,7 +81,7 @@ def test_numbers_out_of_range_are_refused(wrong):
 
 @pytest.mark.parametrize("wild", [np.nan, np.inf, -np.inf, 1e308, -1e300, 5e-324])
 def test_wild_numbers_give_finite_ones(wild):
-    for name in ("values", "constants", "vectors", "own_constants", "own_vectors", "unseen"):
+    for name in ("values", "constants", "vectors", "own_constants", "own_vectors"):
         given = ratings()
         with np.errstate(over="ignore"):
             given[name].flat[:3] = wild

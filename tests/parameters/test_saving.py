@@ -206,7 +206,12 @@ def test_another_size_than_that_of_the_arrays_is_refused(path):
 @pytest.mark.parametrize("layout", ["", "code", "Codes", "x" * 9999])
 def test_an_unknown_layout_is_refused(path, layout):
     tensors, about = packed("codes")
-    refused(path, tensors, about | {"layout": layout}, "unknown layout .*expected codes or draws or factors or linear")
+    refused(
+        path,
+        tensors,
+        about | {"layout": layout},
+        "unknown layout .*expected codes or draws or events or factors or linear",
+    )
 
 
 @pytest.mark.parametrize("pairs", ["", "auto", "cross", "x" * 9999])

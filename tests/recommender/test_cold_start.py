@@ -56,7 +56,7 @@ def test_somebody_new_is_answered_as_if_they_had_been_added(rec, features, n):
 def test_somebody_new_with_events_is_answered_as_if_they_had_been_added(fitted_on_events):
     rec = copy.copy(fitted_on_events)
     new = rec.recommend_new(["t0", "t1", "t2"], n=40)
-    rec.add_ratings({"person": ["late"] * 3, "thing": ["t0", "t1", "t2"]})
+    rec.add_events({"person": ["late"] * 3, "thing": ["t0", "t1", "t2"]})
     added = rec.recommend("late", n=40)
     assert added["item"].to_list() == new["item"].to_list()
     np.testing.assert_allclose(added["score"], new["score"], atol=1e-5)

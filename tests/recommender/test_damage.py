@@ -90,17 +90,6 @@ def test_an_index_with_items_that_there_are_not_is_refused(contents):
             damaged.recommend("nobody")
 
 
-def test_moments_that_are_no_squares_leave_an_id_without_a_code(contents):
-    tensors, metadata = contents
-    values = about(metadata)
-    values["negatives_per"]["user"] = [4.0, 0.0]
-    wild = tensors | {"tables.moments.user.unseen": -1e9 * np.eye(18)}
-    damaged = open_recommender(persist.Contents(wild, with_about(metadata, values)))
-    told, silent = damaged.recommend_new([("i1", 5)], n=5), damaged.recommend_new(["i1"], n=5)
-    assert np.isfinite(told["score"].to_numpy()).all()
-    np.testing.assert_array_equal(told["score"], silent["score"])
-
-
 def test_every_entry_is_declared(contents):
     tensors, metadata = contents
     whole = about(metadata)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm import BiasModel, DiscreteFM, DistilledFM, Recommender
+from bitfm import BiasModel, DiscreteFM, Recommender
 
 DAYS = [
     datetime.datetime(2024, 1, 1),
@@ -66,18 +66,10 @@ def test_a_history_is_a_frame_an_array_a_mapping_or_a_list(fitted):
             fitted.recommend_new(wrong)
 
 
-def test_an_event_that_is_known_changes_nothing_in_a_context(cafe):
-    rec = Recommender(bits=8).fit(cafe, target=None, context="daytime")
-    before = rec.predict(cafe)
-    rec.add_ratings(cafe[:4])
-    np.testing.assert_allclose(rec.predict(cafe), before, atol=1e-6)
-    assert (rec._state.log.by_user.values == 1).all()
-
-
 def test_columns_of_the_context_may_be_left_out(cafe):
     rec = Recommender(bits=8).fit(cafe, target=None, context=["daytime"])
     assert rec.evaluate(cafe.drop("daytime")).interactions == len(cafe)
-    rec.add_ratings({"user_id": ["new"], "item_id": ["tea"]})
+    rec.add_events({"user_id": ["new"], "item_id": ["tea"]})
     assert rec.recommend("new")["item"].to_list() == ["beer"]
 
 
@@ -138,12 +130,6 @@ def test_settings_of_any_kind_come_back(tmp_path):
 def test_a_title_needs_items():
     with pytest.raises(ValueError, match="there is no table of items"):
         quick().fit({"user_id": ["a"], "item_id": ["x"], "rating": [1]}, title="name")
-
-
-def test_events_learn_from_a_ridge_however_the_machine_is_given(cafe):
-    plain, given = Recommender(bits=8), Recommender(model=DistilledFM(8))
-    codes = [rec.fit(cafe, target=None).model_.codes_ for rec in (plain, given)]
-    np.testing.assert_array_equal(*codes)
 
 
 def test_an_explanation_of_many_pairs_lists_the_largest_and_sums_all():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 import bitfm
-from bitfm.recommender import StoredUsers
 
 
 def assert_alike(rec, users):
@@ -13,7 +12,7 @@ def assert_alike(rec, users):
     for user in users:
         expected = among_others.filter(pl.col("user") == user).drop("user")
         assert rec.recommend(user, n=7).equals(expected)
-        assert StoredUsers().one_row(rec.state, int(rec.state.users.indices_of([user])[0])) is not None
+        assert rec.state.one_row(int(rec.state.users.indices_of([user])[0])) is not None
         assert rec.recommend([user], n=7).drop("user").equals(expected)
 
 

@@ -254,11 +254,12 @@ def test_two_rows_for_one_user_are_refused():
 def test_the_smallest_tables_work(n):
     frame = ratings(n)
     for target in ("rating", None):
-        rec = fitted(frame, target=target)
+        rec = (Recommender(bits=16) if target is None else quick()).fit(frame, **IDS, target=target)
         assert len(rec.recommend("nobody", n=50)) == frame["i"].n_unique()
         assert rec.recommend_new([frame["i"][0]]).height == frame["i"].n_unique() - 1
         assert rec.similar_items(frame["i"][0]).height == frame["i"].n_unique() - 1
-        rec.add_ratings({"u": [500], "i": [600], "rating": [3]})
+        add = rec.add_events if target is None else rec.add_ratings
+        add({"u": [500], "i": [600], "rating": [3]})
         assert np.isfinite(rec.predict([(500, 600)])).all()
 
 

@@ -59,7 +59,7 @@ Separator = Annotated[str | None, typer.Option(metavar="TEXT", help="Between col
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of the split and of every fit.")]
 _HELD_OUT = "Hold out this share of each user's interactions, e.g. 0.5."
 Test = Annotated[float | None, typer.Option(metavar="SHARE", callback=_check_share, help=_HELD_OUT)]
-_BASELINES = "Also tune, fit and measure the baselines: bias only, and a real-valued FM."
+_BASELINES = "Also tune, fit and measure the baselines: bias only or popularity, and real-valued factors."
 Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many items.")]

@@ -28,6 +28,8 @@ __all__ = ["FitOptions", "LoadedTables", "latest", "need_measurable", "read_name
 
 _LARGEST_RATING = 1000  # that bitfm.evaluation.ndcg takes
 _KINDS = kind_names()
+_COUNTS = "What events of a kind count for, e.g. buy=10. Repeatable."
+_FORGET = "Of events: keep no user in the model, nor what users did."
 _HOW = f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Repeatable."
 
 
@@ -47,6 +49,11 @@ class FitOptions:
     no_target: Annotated[bool, Option("--no-target", help="There are no ratings: every row is an event.")] = False
     context: Annotated[str | None, Option(metavar="A,B,C", help="Columns of interactions that are context.")] = None
     time: Annotated[str | None, Option(metavar="NAME", help="Column of times: seconds since 1970, or dates.")] = None
+    event: Annotated[str | None, Option(metavar="NAME", help="Column of what an event is; see --event-weight.")] = None
+    event_weight: Annotated[option.Texts, Option(metavar="KIND=NUMBER", help=_COUNTS)] = None
+    weight: Annotated[str | None, Option(metavar="NAME", help="Column of how much an event counts.")] = None
+    half_life: Annotated[float | None, Option(metavar="DAYS", help="An event so old counts for half.")] = None
+    forget_users: Annotated[bool, Option("--forget-users", help=_FORGET)] = False
     title: Annotated[str | None, Option(metavar="NAME", help="Column of --items to show beside ids.")] = None
     kind: Annotated[option.Texts, Option(metavar="COLUMN=KIND", help=_HOW)] = None
     separator: option.Separator = None
@@ -82,8 +89,8 @@ class FitOptions:
 
         table = read_named(self.interactions, self.columns, self.separator)
         context = names_of(self.context) or ()
-        roles = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
-        interactions = Interactions.of(table, **roles, context=context)  # type: ignore[arg-type]
+        roles: dict[str, Any] = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
+        interactions = Interactions.of(table, **roles, context=context, event=self.event, weight=self.weight)
         if to_split:
             interactions = latest(interactions)
             need_measurable(interactions)
@@ -92,12 +99,22 @@ class FitOptions:
         )
         return LoadedTables(self, interactions, users, items, kinds)
 
+    def about_events(self) -> dict[str, Any]:
+        """Return what a recommender is told about events."""
+        weights = pairs_of("--event-weight", self.event_weight)
+        try:
+            by_kind = {kind: float(number) for kind, number in weights.items()} or None
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--event-weight") from None
+        return {"event_weights": by_kind, "half_life": self.half_life, "keep_interactions": not self.forget_users}
+
     def settings(self) -> dict[str, Any]:
         """Return what a table ``[fit]`` in bitfm.toml would hold for the same tables."""
         lists = {name: names_of(getattr(self, name)) for name in ("columns", "context")}
         of_sides = {"user_columns": self.user_columns, "item_columns": self.item_columns}
         nested = {name: [names_of(names) for names in given or ()] for name, given in of_sides.items()}
-        settings = asdict(self) | lists | nested | {"kind": pairs_of("--kind", self.kind)}
+        pairs = {"kind": pairs_of("--kind", self.kind), "event_weight": pairs_of("--event-weight", self.event_weight)}
+        settings = asdict(self) | lists | nested | pairs
         return {name.replace("_", "-"): value for name, value in settings.items() if value}
 
 

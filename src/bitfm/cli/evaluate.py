@@ -91,9 +91,9 @@ def accuracy(
     """Return what baselines that are fitted to the training data reach, the recommender, and it without some fields."""
     rows = []
     if training_data is not None:
-        from bitfm.cli._baselines import BASELINES
+        from bitfm.cli._baselines import BASELINES, EVENT_BASELINES
 
-        for name, fit in BASELINES.items():
+        for name, fit in (EVENT_BASELINES if test.target is None else BASELINES).items():
             begin = time.perf_counter()
             with busy(f"fitting {name}"):
                 model = fit(*training_data, seed)

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelOptions", "fit", "may_hold_model", "need_writable", "peak_megabytes", "remark_on"]
 
-_MODEL = "Codes distilled from a teacher, or fitted to the ratings."
+_BITS = "Length of the codes: a multiple of 8 up to 512; 64 for ratings, 128 for events."
+_MODEL = "Of ratings: codes distilled from a teacher, which is the default, or fitted to the ratings."
+_NEIGHBORS = "Of events: neighbours per item, 8 by default."
 _RANK = "Factors of the teacher of --model distilled; two by default."
 
 
@@ -43,15 +45,16 @@ class _CodeKind(StrEnum):
 class ModelOptions:
     """What to make of codes; None leaves a setting as the model has it."""
 
-    bits: Annotated[int, Option(help="Length of the codes: a multiple of 8 up to 512.")] = 64
-    model: Annotated[_CodeKind, Option(help=_MODEL)] = _CodeKind.distilled
+    bits: Annotated[int | None, Option(help=_BITS)] = None
+    model: Annotated[_CodeKind | None, Option(help=_MODEL)] = None
     beta: Annotated[float | None, Option(help="β of --model discrete.")] = None
     anchor_strength: Annotated[str | None, Option(help="λ of --model distilled: auto, inf or a number.")] = None
     rank: Annotated[int | None, Option(min=1, help=_RANK)] = None
+    neighbors: Annotated[int | None, Option(min=0, help=_NEIGHBORS)] = None
 
     def __post_init__(self) -> None:
         for name, model in {"beta": "discrete", "anchor_strength": "distilled", "rank": "distilled"}.items():
-            if getattr(self, name) is not None and self.model != model:
+            if getattr(self, name) is not None and (self.model or "distilled") != model:
                 raise typer.BadParameter(f"only for --model {model}", param_hint=f"--{name.replace('_', '-')}")
         try:
             self._strength()
@@ -63,16 +66,27 @@ class ModelOptions:
         given = self.anchor_strength
         return given if given is None or given == "auto" else float(given)
 
-    def recommender(self, seed: int, kinds: dict[str, str]) -> Recommender:
-        """Return a recommender to be fitted."""
-        from bitfm import FM, DiscreteFM, DistilledFM, Recommender
+    def recommender(self, seed: int, kinds: dict[str, str], options: FitOptions | None = None) -> Recommender:
+        """Return a recommender to be fitted; without options, to ratings."""
+        from bitfm import FM, DiscreteFM, DistilledFM, ImplicitFM, Recommender
 
+        about: dict[str, Any] = {"kinds": kinds, "random_state": seed}
+        about |= {} if options is None else options.about_events()
+        size: dict[str, Any] = {} if self.bits is None else {"bits": self.bits}
+        if options is not None and options.target is None:
+            for name in ("model", "beta", "anchor_strength", "rank"):
+                if getattr(self, name) is not None:
+                    raise typer.BadParameter("only for ratings", param_hint=f"--{name.replace('_', '-')}")
+            few: dict[str, Any] = {} if self.neighbors is None else {"n_neighbors": self.neighbors}
+            return Recommender(self.bits, model=ImplicitFM(**size, **few, random_state=seed), **about)
+        if self.neighbors is not None:
+            raise typer.BadParameter("only for events, with --no-target", param_hint="--neighbors")
         teacher = None if self.rank is None else FM(rank=self.rank, solver="gibbs", random_state=seed)
         chosen = {"beta": self.beta, "anchor_strength": self._strength(), "teacher": teacher}
         given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         kind = DiscreteFM if self.model == "discrete" else DistilledFM
-        model = kind(bits=self.bits, random_state=seed, **given)
-        return Recommender(self.bits, model=model, kinds=kinds, random_state=seed)
+        model = kind(**size, random_state=seed, **given)
+        return Recommender(self.bits, model=model, **about)
 
     def options(self) -> dict[str, Any]:
         """Return the settings that are not None."""
@@ -105,7 +119,7 @@ def fit(
     tables = options.read(to_split=test is not None)
     train, held_out = (tables.interactions, None) if test is None else tables.interactions.split(test, seed)
     begin = clock.perf_counter()
-    rec = settings.recommender(seed, tables.kinds)
+    rec = settings.recommender(seed, tables.kinds, options)
     with fit_progress() as callback:
         tables.fit(rec, train, callback, keep=baselines)
     rec.notes["interactions"] = plain(options.interactions)  # a name need not be Unicode

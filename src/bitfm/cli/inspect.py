@@ -31,16 +31,16 @@ def inspect(
     rec = opened if "recommender" in contents.metadata else None
     fitted = opened if rec is None else rec.model_
     facts = {"file": str(path), "bytes": path.stat().st_size, "format_version": contents.version}
-    facts |= {"model": type(fitted).__name__, "features": fitted.n_features_in_}
+    facts |= {"model": type(fitted).__name__, "features": fitted.parameters_.n_features}
     facts |= {name: getattr(fitted, name) for name in ("bits", "rank") if hasattr(fitted, name)}
-    facts["bias"] = fitted.bias_
+    facts |= {name: getattr(fitted, f"{name}_") for name in ("bias",) if hasattr(fitted, f"{name}_")}
     if rec is not None:
         target = "none: events" if rec.state.target is None else rec.state.target
         held_out = None if rec.held_out is None else str(rec.held_out)
         facts |= {"users": rec.n_users, "items": rec.n_items, "target": target, "held_out": held_out}
         facts["notes"] = dict(rec.notes)
     columns = [] if rec is None else rows_of(rec.describe())
-    fields = [_field(rec, fitted, field, top) for field in fitted.fields_]
+    fields = [_field(rec, fitted, field, top) for field in fitted.parameters_.fields]
     sizes: Counter[str] = Counter()
     for name, tensor in contents.tensors.items():
         sizes[".".join(name.split(".")[:2])] += tensor.nbytes
@@ -63,7 +63,9 @@ def _field(rec: Any, fitted: Any, field: Any, top: int) -> dict[str, Any]:
     """Return a field's size, how much its codes count for, and the features with the largest weights and gains."""
     name, span = f"{field.block}.{field.name}", slice(field.start, field.stop)
     row: dict[str, Any] = {"field": name, "features": field.size}
-    arrays = {"weights": fitted.weights_[span]}
+    arrays = {"weights": fitted.weights_[span]} if hasattr(fitted, "weights_") else {}
+    if not arrays:
+        arrays["lengths"] = fitted.parameters_.lengths(field)
     if hasattr(fitted, "gains_"):
         arrays["gains"] = fitted.gains_[span]
         row["mean gain"] = float(arrays["gains"].mean()) if field.size else 0.0

@@ -34,6 +34,7 @@ _stderr = Console(stderr=True)
 _STAGES = {
     "trial": "trying settings on a part",
     "weights": "learning weights",
+    **dict.fromkeys(("regularization", "features", "neighbors", "contexts"), "trying settings on a part"),
     **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),
     **dict.fromkeys(("distillation", "codes"), "learning bits"),
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _VALIDATION = 0.2  # share of each user's interactions
 _SPREAD = 7919  # apart from the seeds of other splits, so that no two draw the same rows
 _DEFAULT = {"bits": 64, "model": "distilled", "anchor_strength": "auto", "rank": 0}  # 0: two teachers
+_DEFAULT_OF_EVENTS = {"bits": 128, "neighbors": 8}
 
 
 @option.with_options_of(FitOptions)
@@ -42,7 +43,8 @@ def tune(
 ) -> None:
     """Choose the settings of bitfm fit on a validation part of the training data (needs the extra tune).
 
-    What --test holds out is not used. The settings: bits, model, β, λ and the rank of the teacher.
+    What --test holds out is not used. The settings: bits, model, β, λ and the rank of the teacher; of events, bits and
+    neighbours.
 
     bitfm tune --interactions ratings.csv --test 0.5 --trials 30 --study trials.db -o bitfm.toml
     """
@@ -90,10 +92,11 @@ def _search(
         raise BitfmError("bitfm tune needs Optuna; install it with pip install 'bitfm[tune]'") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # else it reports an interrupted trial at length
     train, unseen = rows.split(_VALIDATION, seed + _SPREAD)
+    events = rows.target is None
 
     def quality(trial: Any) -> float:
-        settings = _suggest(trial)
-        rec = settings.recommender(seed, tables.kinds)
+        settings = _suggest(trial, events)
+        rec = settings.recommender(seed, tables.kinds, tables.options)
         with fit_progress(f"trial {trial.number + 1}") as callback:
             tables.fit(rec, train, callback)
         found = float(rec.evaluate(unseen).ndcg)
@@ -106,7 +109,7 @@ def _search(
     _need_same(study, file, {"settings": tables.options.settings(), "rows": len(train), "seed": seed})
     complete, waiting = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.WAITING
     if not study.get_trials(states=(complete, waiting)):
-        study.enqueue_trial(_DEFAULT)
+        study.enqueue_trial(_DEFAULT_OF_EVENTS if events else _DEFAULT)
     study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))  # the same draws are the same trials
     left = n_trials - len(study.get_trials(states=(complete,)))
     if left > 0:
@@ -141,7 +144,11 @@ def _need_same(study: Any, file: Path | None, about: dict[str, Any]) -> None:
         study.set_user_attr(key, value)
 
 
-def _suggest(trial: Any) -> ModelOptions:
+def _suggest(trial: Any, events: bool) -> ModelOptions:
+    if events:
+        trial.suggest_categorical("bits", (32, 64, 128, 256))
+        trial.suggest_categorical("neighbors", (0, 4, 8, 16))
+        return _settings(trial.params)
     trial.suggest_categorical("bits", (8, 16, 32, 64, 128))
     if trial.suggest_categorical("model", ("distilled", "discrete")) == "discrete":
         trial.suggest_float("beta", 0.01, 100.0, log=True)
@@ -154,4 +161,4 @@ def _suggest(trial: Any) -> ModelOptions:
 def _settings(chosen: dict[str, Any]) -> ModelOptions:
     if "beta" in chosen:
         chosen = chosen | {"beta": float(f"{chosen['beta']:.3g}")}
-    return ModelOptions(**{name: value for name, value in chosen.items() if value != 0})
+    return ModelOptions(**{name: value for name, value in chosen.items() if value != 0 or name == "neighbors"})

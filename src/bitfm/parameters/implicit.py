@@ -139,6 +139,12 @@ class ImplicitParameters:
                 found = part if found is None else np.asarray(found + part)
         return found
 
+    def lengths(self, field: FieldSpan) -> Vectors:
+        """Return how long the vectors of a field's features are; of histories and ids, those of the items."""
+        start = self._starts.get((field.block, field.name))
+        vectors = self.items.vectors() if start is None else self.features.take(slice(start, start + field.size))
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)), np.float32)
+
     def without(self, fields: Sequence[str]) -> ImplicitParameters:
         """Return parameters for which some fields of users or contexts, or whole blocks, count for nothing."""
         item, features = self.fields[-1].block, list(feature_fields(self.fields))

@@ -62,8 +62,6 @@ class Evaluation:
 
 def widened(state: State, parameters: Any) -> Any:
     """Return parameters of another model of the same training data with a column for every id."""
-    if state.target is None:
-        raise ValueError("evaluate: other models can be compared on ratings only; give no model=.")
     if parameters.sizes == state.sizes:
         return parameters
     observed = {name: np.flatnonzero(np.diff(state.log.side(name).indptr)) for name in SEEN_FIELDS}
@@ -126,8 +124,12 @@ def _ranked(
 
     if not len(items):
         raise EmptyTableError("test: no interaction has an item that is new to its user; give others.")
-    index, rows = state.ranker(parameters, users, context)
-    found = index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]
+    if hasattr(parameters, "recommend"):  # another model of events
+        histories = state.log.by_user.take(users).to_csr()
+        found = np.asarray(parameters.recommend(histories, k, seen=seen is None)[0])
+    else:
+        index, rows = state.ranker(parameters, users, context)
+        found = index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]
     shape = len(users), max(len(state.items), int(items.max()) + 1)
     relevant = sp.csr_matrix((np.ones(len(items)), (queries, items)), shape=shape)
     means = rank_metrics(found, relevant, k=min(k, found.shape[1])).means()

@@ -26,7 +26,6 @@ from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
     from bitfm.models import Callback, DiscreteFM, DistilledFM, ImplicitFM
-    from bitfm.models.base import FeatureModel
 
 __all__ = ["Recommender"]
 
@@ -330,7 +329,7 @@ class Recommender:
         k: int = 10,
         without: Sequence[str] = (),
         by: str = "auto",
-        model: FeatureModel | None = None,
+        model: Any = None,
     ) -> Evaluation:
         """Return how good the recommender is on interactions that it was not fitted to.
 
@@ -346,9 +345,10 @@ class Recommender:
         by : {"auto", "user", "interaction"}, default "auto"
             Of events: whether each user is to find all held-out items among those that are new to them, or each
             interaction its item among all, in its context. By default the second if there is a context.
-        model : BiasModel or FM, optional
-            For ratings: another model, fitted to `training_data` of the same interactions, to compare with. Its
-            features must meet across blocks only: ``FM(pairs="across")``.
+        model : BiasModel, FM or ImplicitFM, optional
+            Another model, fitted to `training_data` of the same interactions, to compare with. Of ratings, its features
+            must meet across blocks only: ``FM(pairs="across")``. Of events it may be anything with a ``recommend`` as
+            that of `ImplicitFM`.
         """
         if model is not None and len(without):
             raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
@@ -356,7 +356,10 @@ class Recommender:
         k = check_integer("k", k, 1)
         parameters = state.parameters
         if model is not None:
-            parameters = _evaluation.widened(state, model.parameters_)
+            if (state.target is None) != hasattr(model, "recommend"):
+                needed = "recommend(histories, n, seen=)" if state.target is None else "parameters_, as an FM has"
+                raise TypeError(f"evaluate: expected a model with {needed}; got a {type(model).__name__}.")
+            parameters = model if state.target is None else _evaluation.widened(state, model.parameters_)
         elif len(without):
             parameters = state.without([without] if isinstance(without, str) else list(without))
         read = _inputs.interactions_of(state, test, "test")
