@@ -84,8 +84,9 @@ def test_events_count_as_the_command_line_says(tmp_path):
     forgot = call("fit", "--interactions", "events.csv", "--no-target", "--forget-users", "-o", "f.bitfm", cwd=tmp_path)
     assert forgot.returncode == 0, forgot.stderr
     asked = call("recommend", "f.bitfm", "a", cwd=tmp_path)
-    assert asked.returncode == 1
+    assert asked.returncode == 11
     assert "keeps no users" in asked.stderr
+    assert "non-personalised" not in asked.stderr
     assert "y" in call("recommend", "f.bitfm", "--history", "x", "--csv", cwd=tmp_path).stdout
 
 

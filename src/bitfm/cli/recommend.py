@@ -183,8 +183,9 @@ def _rated(rec: Recommender, history: list[str]) -> list[Any]:
 
 def _remark_on_unknown(rec: Recommender, side: str, ids: list[str], done: str) -> None:
     """Say who or what is not known, which is not an error."""
-    unknown = [one for one, index in zip(ids, rec.state.side(side).indices_of(ids), strict=True) if index < 0]
-    if unknown:
+    known = rec.state.side(side)
+    unknown = [one for one, index in zip(ids, known.indices_of(ids), strict=True) if index < 0]
+    if unknown and len(known):
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
         note(f"not known, so {done}: {side} {unknown[0]!r}{more}")
 
