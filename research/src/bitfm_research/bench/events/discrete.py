@@ -15,7 +15,7 @@ from bitfm.validation import thread_count
 
 from bitfm_research.bench.events.protocol import Scorer, Split
 
-__all__ = ["BITS", "SETTINGS", "squared", "pairwise"]
+__all__ = ["BITS", "SETTINGS", "pairwise", "squared"]
 
 BITS = 64
 _ITERATIONS = 10  # of each stage: more of them change little
