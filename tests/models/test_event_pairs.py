@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+import bitfm
 from bitfm import Block, Blocks, DiscreteFM
 from bitfm.core import pack_signs, unpack_codes
 from bitfm.models.solvers.event_pairs import EventPairs
@@ -120,10 +121,21 @@ def test_it_ranks_what_each_half_of_the_users_likes():
     assert all(row[liked].min() > row[~liked].max() for row, liked in zip(table, alike, strict=True))
 
 
+def test_a_file_keeps_the_loss(tmp_path):
+    X = events("shared")
+    model = DiscreteFM(bits=8, loss="bpr", pairs="across", negatives=3).fit(X)
+    model.save(tmp_path / "ranks.bitfm")
+    loaded = bitfm.load(tmp_path / "ranks.bitfm")
+    assert (loaded.loss, loaded.negatives) == ("bpr", 3)
+    assert (loaded.predict(X) == model.predict(X)).all()
+
+
 def test_errors():
     X, one = events("bare"), events("plain")
     with pytest.raises(ValueError, match=r"y has 0\.5, but with loss='bpr' each interaction is an event"):
         DiscreteFM(8, loss="bpr").fit(X, np.full(len(X), 0.5))
+    with pytest.raises(ValueError, match="2D array"):
+        DiscreteFM(8, loss="bpr").fit(3)
     with pytest.raises(ValueError, match="requires y"):
         DiscreteFM(8).fit(X)
     with pytest.raises(ValueError, match="X has only one block; give Blocks, or fields="):

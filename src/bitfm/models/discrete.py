@@ -94,7 +94,7 @@ class DiscreteFM(CodeModel):
     def fit(self, X: Any, y: Any = None, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
         """Learn codes, weights and bias; the parameters are those of `FM.fit`, but that ``"bpr"`` needs no `y`."""
         if y is None and self.loss == "bpr":
-            y = np.ones(np.shape(X)[0])
+            y = np.ones(np.shape(X)[:1])
         return super().fit(X, y, fields=fields, callback=callback)
 
     def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,14 +43,14 @@ def rabitq(users: Floats, items: Floats, bits: int, seed: int) -> tuple[Scorer, 
     width = items.shape[1]
     rotation = faiss.RandomRotationMatrix(width, width)
     rotation.init(seed)
-    codes = faiss.IndexRaBitQ(width, faiss.METRIC_INNER_PRODUCT, bits // width)
+    codes: Any = faiss.IndexRaBitQ(width, faiss.METRIC_INNER_PRODUCT, bits // width)
     index = faiss.IndexPreTransform(rotation, codes)
     index.train(items)
     index.add(items)
 
     def scores(which: npt.NDArray[np.intp]) -> Floats:
         values, found = index.search(users[which], len(items))
-        out = np.empty_like(values)
+        out = np.empty(values.shape, np.float32)
         np.put_along_axis(out, found, values, axis=1)
         return out
 
