@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from bitfm.data.blocks import Blocks
+from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.data.one_hot import split_one_hot
 from bitfm.models.base import Floats
 from bitfm.models.codes import CodeModel, in_single_precision
-from bitfm.models.progress import Progress
+from bitfm.models.progress import Callback, Progress
+from bitfm.models.solvers.event_pairs import EventPairs, check_events
 from bitfm.models.solvers.paper import JointDelegate, PaperFit, TargetScale
 from bitfm.validation import check_bits, check_choice, check_integer, check_real, thread_count
 
@@ -25,6 +26,9 @@ class DiscreteFM(CodeModel):
     It minimises Eq. 4 of Liu et al. (IJCAI 2018): squared loss on targets scaled to ±2 bits, − 2β tr(BᵀD), with
     b ∈ {±1}^bits and one gain g for all features. `DistilledFM` is usually more accurate. Its attributes are those of
     `bitfm.models.CodeModel`: ``codes_``, ``gains_``, ``weights_``, ``bias_``, ``fit_log_``.
+
+    For events ``loss="bpr"`` ranks instead, after Zhang, Lian and Yang (AAAI 2017): the squared loss is that of
+    1 − (the score of the item chosen − that of an item not chosen). `ImplicitFM` is usually more accurate.
 
     Parameters
     ----------
@@ -48,6 +52,12 @@ class DiscreteFM(CodeModel):
         Stop when an iteration lowers the objective by less than this share.
     pairs : {"all", "across"}, default "all"
         All pairs of features (Eq. 2), or only those from different blocks.
+    loss : {"squared", "bpr"}, default "squared"
+        Squared error of ratings; or of the difference of two items' scores. Then each interaction is an event (`y` is
+        left out, or all 1), each row of the block ``"item"``, or else the last, is an item, and items with several
+        features need ``pairs="across"``. Each pair of items is a row of its own, which takes memory.
+    negatives : int, default 8
+        With ``loss="bpr"``, how many items are drawn against each event.
     random_state, n_jobs, verbose
         As for `FM`.
 
@@ -59,6 +69,9 @@ class DiscreteFM(CodeModel):
     >>> model = DiscreteFM(bits=32).fit(shop.blocks(), shop.ratings["rating"])
     >>> model.codes_.shape == (model.n_features_in_, 4)
     True
+    >>> liked = shop.blocks()[shop.ratings["rating"] >= 4]
+    >>> DiscreteFM(bits=32, loss="bpr", pairs="across").fit(liked).predict(liked[:2]).shape
+    (2,)
     """
 
     bits: int = 64
@@ -72,22 +85,42 @@ class DiscreteFM(CodeModel):
     inner_iter: int = 5
     tol: float = 1e-6
     pairs: str = "all"
+    loss: str = "squared"
+    negatives: int = 8
     random_state: Any = 0
     n_jobs: int | None = -1
     verbose: int = 0
 
+    def fit(self, X: Any, y: Any = None, *, fields: FieldSizes | None = None, callback: Callback | None = None) -> Self:
+        """Learn codes, weights and bias; the parameters are those of `FM.fit`, but that ``"bpr"`` needs no `y`."""
+        if y is None and self.loss == "bpr":
+            y = np.ones(np.shape(X)[:1])
+        return super().fit(X, y, fields=fields, callback=callback)
+
     def _fit(self, blocks: Blocks, y: Floats, progress: Progress) -> None:
         self.pairs_ = check_choice("pairs", self.pairs, ("all", "across"))
+        ranks = check_choice("loss", self.loss, ("squared", "bpr")) == "bpr"
         if not isinstance(self.linear, bool | np.bool_):
             raise ValueError(f"linear must be True or False, got {self.linear!r}.")
         if self.pairs_ == "all":
             blocks = split_one_hot(blocks)
-        scale = TargetScale.of(y, bits := check_bits(self.bits))
+        bits, rng = check_bits(self.bits), np.random.default_rng(self._seed())
+        if ranks:
+            check_events(y)
+            pairs = EventPairs.draw(blocks, check_integer("negatives", self.negatives, 1), rng)
+            if self.pairs_ == "all" and pairs.same_side:
+                what = "loss='bpr' learns no pairs of features of one item, but the items have several"
+                raise ValueError(f"{what}; give pairs='across'.")
+            blocks, features = pairs.blocks, pairs.features
+            scale, targets = TargetScale(0.0, 1 / (2 * bits)), np.full(len(blocks), 2.0 * bits)
+        else:
+            scale, features = TargetScale.of(y, bits), np.arange(blocks.n_features)
+            targets = scale.to_codes(y)
         fit = PaperFit(
             blocks,
-            scale.to_codes(y),
+            targets,
             JointDelegate(check_real("beta", self.beta, high=1e12)),
-            np.random.default_rng(self._seed()),
+            rng,
             progress,
             bits=bits,
             alpha=check_real("alpha", self.alpha),
@@ -96,12 +129,14 @@ class DiscreteFM(CodeModel):
             max_iter=check_integer("max_iter", self.max_iter, 0),
             inner_iter=check_integer("inner_iter", self.inner_iter, 1, 1000),
             tol=check_real("tol", self.tol),
-            across=self.pairs_ == "across",
+            across=ranks or self.pairs_ == "across",
             linear=bool(self.linear),
             threads=thread_count(self.n_jobs),
+            ranks=ranks,
         )
         fit.run()
-        self.codes_ = fit.codes
+        column = np.argsort(features)
+        self.codes_ = fit.codes[column]
         self.gains_ = np.full(len(fit.codes), np.sqrt(scale.unit), np.float32)
-        self.weights_ = in_single_precision(fit.weights * fit.weights.dtype.type(scale.unit))
+        self.weights_ = in_single_precision(fit.weights[column] * fit.weights.dtype.type(scale.unit))
         self.bias_ = scale.middle + fit.bias * scale.unit

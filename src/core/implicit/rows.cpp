@@ -40,12 +40,10 @@ class RowSolver {
         for (int64_t r = 0; r < width_; ++r) diagonal_[r] = system_.unobserved[r] + ridge;
         std::vector<float>& scale = scale_;
         scale = diagonal_;
-        for (int64_t s = 0; s < n_; ++s) {  // what is lacking, and Jacobi's preconditioner
-            const float* c = vector(s);
-            const float e = weight(s);
-            kernels_.add_scaled(residual.data(), e * (target(s) - kernels_.dot(c, x, width_)), c, width_);
-            for (int64_t r = 0; r < width_; ++r) scale[r] += e * c[r] * c[r];
-        }
+        const int32_t* index = system_.events.index.data() + first_;
+        const float* value = system_.events.value.data() + first_;
+        // What is lacking, and Jacobi's preconditioner.
+        kernels_.add_lacking(system_.other.data, width_, index, value, n_, x, residual.data(), scale.data());
         for (int64_t r = 0; r < width_; ++r) {
             residual[r] -= diagonal_[r] * x[r];
             if (has_prior()) residual[r] += ridge * system_.prior.row(row)[r];
@@ -54,8 +52,7 @@ class RowSolver {
         float size = kernels_.dot(residual.data(), scaled.data(), width_);
         for (int step = 0; step < steps && size > 0; ++step) {
             for (int64_t r = 0; r < width_; ++r) image[r] = diagonal_[r] * direction[r];
-            kernels_.add_products(system_.other.data, width_, system_.events.index.data() + first_,
-                                  system_.events.value.data() + first_, n_, direction.data(), image.data());
+            kernels_.add_products(system_.other.data, width_, index, value, n_, direction.data(), image.data());
             const float length = size / kernels_.dot(direction.data(), image.data(), width_);
             if (!std::isfinite(length)) break;
             kernels_.add_scaled(x, length, direction.data(), width_);

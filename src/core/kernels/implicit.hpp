@@ -33,15 +33,73 @@ inline void add_scaled(float* y, float scale, const float* x, int64_t n) {
     add_to(y, scale, x, n);
 }
 
+// out += scale(s, ⟨row, v⟩) row, and squares += |value| row², of so many rows at once: these share loads of v and
+// `out`.
+template <int kRows, bool kSquares, class Scale>
+BITFM_INLINE void add_rows(const float* const* row, int64_t width, const float* value, const float* v,
+                           const Scale& scale, float* out, float* squares) {
+    using L = Lanes<float>;
+    L sum[kRows];
+    for (int k = 0; k < kRows; ++k) sum[k] = L::fill(0);
+    int64_t i = 0;
+    for (; i + kLanes <= width; i += kLanes) {
+        const L of_v = L::load(v + i);
+        for (int k = 0; k < kRows; ++k) sum[k] += L::load(row[k] + i) * of_v;
+    }
+    float by[kRows], weight[kRows];
+    for (int k = 0; k < kRows; ++k) {
+        float dot = sum[k].sum();
+        for (int64_t j = i; j < width; ++j) dot += row[k][j] * v[j];
+        by[k] = scale(value[k], dot);
+        weight[k] = __builtin_fabsf(value[k]);
+    }
+    for (int64_t j = 0; j < i; j += kLanes) {
+        L to = L::load(out + j), square = kSquares ? L::load(squares + j) : L::fill(0);
+        for (int k = 0; k < kRows; ++k) {
+            const L of_row = L::load(row[k] + j);
+            to += of_row * by[k];
+            if (kSquares) square += of_row * of_row * weight[k];
+        }
+        to.store(out + j);
+        if (kSquares) square.store(squares + j);
+    }
+    for (; i < width; ++i)
+        for (int k = 0; k < kRows; ++k) {
+            out[i] += row[k][i] * by[k];
+            if (kSquares) squares[i] += row[k][i] * row[k][i] * weight[k];
+        }
+}
+
+template <bool kSquares, class Scale>
+BITFM_INLINE void add_all_rows(const float* rows, int64_t width, const int32_t* index, const float* value, int64_t n,
+                               const float* v, const Scale& scale, float* out, float* squares) {
+    constexpr int kRows = 4;
+    int64_t s = 0;
+    for (; s + kRows <= n; s += kRows) {
+        const float* row[kRows];
+        for (int k = 0; k < kRows; ++k) {
+            row[k] = rows + index[s + k] * width;
+            if (s + kRows + k < n)
+                for (int64_t at = 0; at < width; at += 16) __builtin_prefetch(rows + index[s + kRows + k] * width + at);
+        }
+        add_rows<kRows, kSquares>(row, width, value + s, v, scale, out, squares);
+    }
+    for (; s < n; ++s) {
+        const float* row = rows + index[s] * width;
+        add_rows<1, kSquares>(&row, width, value + s, v, scale, out, squares);
+    }
+}
+
 inline void add_products(const float* rows, int64_t width, const int32_t* index, const float* value, int64_t n,
                          const float* v, float* out) {
-    constexpr int64_t kAhead = 4;
-    for (int64_t s = 0; s < n; ++s) {
-        if (s + kAhead < n)
-            for (int64_t at = 0; at < width; at += 16) __builtin_prefetch(rows + index[s + kAhead] * width + at);
-        const float* row = rows + index[s] * width;
-        add_to(out, __builtin_fabsf(value[s]) * dot_of(row, v, width), row, width);
-    }
+    const auto scale = [](float of, float dot) { return __builtin_fabsf(of) * dot; };
+    add_all_rows<false>(rows, width, index, value, n, v, scale, out, nullptr);
+}
+
+inline void add_lacking(const float* rows, int64_t width, const int32_t* index, const float* value, int64_t n,
+                        const float* v, float* out, float* squares) {
+    const auto scale = [](float of, float dot) { return __builtin_fabsf(of) * ((of > 0 ? 1.0f : 0.0f) - dot); };
+    add_all_rows<true>(rows, width, index, value, n, v, scale, out, squares);
 }
 
 inline void solve_forward(const float* u, int64_t n, float* b, int64_t width) {

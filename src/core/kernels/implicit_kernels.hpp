@@ -28,6 +28,9 @@ struct ImplicitKernels {
     // out += Σ |value| ⟨row, v⟩ row over the rows of a matrix that `index` names.
     void (*add_products)(const float* rows, int64_t width, const int32_t* index, const float* value, int64_t n,
                          const float* v, float* out);
+    // out += Σ |value| (y − ⟨row, v⟩) row and squares += Σ |value| row², y being 1, or 0 where the value is below 0.
+    void (*add_lacking)(const float* rows, int64_t width, const int32_t* index, const float* value, int64_t n,
+                        const float* v, float* out, float* squares);
     // Solves U'Z = B in place; U is the upper triangle of an n × n matrix, B has n rows of `width` numbers.
     void (*solve_forward)(const float* u, int64_t n, float* b, int64_t width);
     // Gives each dimension in turn its best level; returns how many levels changed in the last pass.

@@ -56,6 +56,7 @@ constexpr Kernels kKernels{
     .implicit = {.dot = dot_product,
                  .add_scaled = add_scaled,
                  .add_products = add_products,
+                 .add_lacking = add_lacking,
                  .solve_forward = solve_forward,
                  .descend_levels = descend_levels,
                  .count_common = count_common},

@@ -288,7 +288,12 @@ void collect_direct(const Real* total, const Real* residual, const Real* weight,
     using L = Lanes<Real>;
     L values = L::load(v), gradient = L::load(out->gradient), gram[kLanes];
     for (int t = 0; t < kLanes; ++t) gram[t] = L::load(out->hessian + t * kLanes);
+    constexpr int64_t kAhead = 16;
     for (int64_t i = 0; i < column.n; ++i) {
+        if (i + kAhead < column.n) {
+            __builtin_prefetch(total + column.row[i + kAhead] * int64_t(kLanes));
+            __builtin_prefetch(residual + column.row[i + kAhead]);
+        }
         int64_t s = column.row[i];
         L h = direct_slope(total + s * kLanes, column.value ? column.value[i] : Real(1), values, cross);
         Real lane[kLanes];

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from bitfm.cli.screen import note, show
+from bitfm.validation import check_choice
 
 app = typer.Typer(help="Measure: each command prints a table, or JSON for programs.", no_args_is_help=True)
 
@@ -229,13 +230,18 @@ def events(
         typer.Option(help="The beginning of a method's name; may be given several times. Default: all."),
     ] = None,
     seeds: Annotated[int, typer.Option(help="How many splits.")] = 3,
+    part: Annotated[str, typer.Option(help="ranking, or speed: a sweep beside implicit's.")] = "ranking",
     out: Annotated[Path | None, typer.Option(help="A folder for a CSV.")] = None,
     as_json: Json = False,
 ) -> None:
     """Rank whole catalogues by events, beside tuned opponents."""
-    from bitfm_research.bench.events import run
+    from bitfm_research.bench.events import run, run_speed
     from bitfm_research.bench.results import Results, command_line, over_seeds
 
+    if check_choice("part", part, ("ranking", "speed")) == "speed":
+        for title, rows in run_speed(dataset, folder=data, say=note):
+            show(title, rows, caption=command_line("events", dataset=dataset, part=part), as_json=as_json)
+        return
     command = command_line("events", dataset=dataset, only=only, seeds=seeds)
     results = Results(out, "events", None, command, note)
     for title, rows in run(dataset, seeds=seeds, only=only, folder=data, say=note):
@@ -271,4 +277,5 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     evaluation(as_json=as_json)
     recommender(data=data, as_json=as_json)
     events(data=data, as_json=as_json)
+    events(data=data, part="speed", as_json=as_json)
     scale(as_json=as_json)

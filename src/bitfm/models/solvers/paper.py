@@ -92,6 +92,7 @@ class PaperFit:
     across: bool
     linear: bool
     threads: int
+    ranks: bool = False  # the scores are differences, of which the first block's weights and the bias are no part
 
     def __post_init__(self, targets: Floats) -> None:
         self.trainer: Any = make_trainer(self.blocks.design(), targets, None, across=self.across)
@@ -119,6 +120,8 @@ class PaperFit:
         trainer, proximal, threads, flips = self.trainer, self.proximal, self.threads, 0
         n_fields = len(self.blocks.fields)
         ridges, weight_ridge = proximal.ridges(n_fields), np.full(n_fields, self.alpha)
+        if self.ranks:
+            weight_ridge[: len(next(iter(self.blocks.blocks.values())).tables)] = np.inf
         for number in range(1, n_iter + 1):
             if stage == "relaxed":
                 if number % _REFRESH == 1:
@@ -130,7 +133,7 @@ class PaperFit:
                 flips = trainer.sweep_codes(values, proximal.matrix, proximal.strength, self.inner_iter, threads)
             proximal.follow(values, self.rng, threads)
             for _ in range(_WEIGHT_SWEEPS if self.linear else 0):
-                self.bias = trainer.sweep_weights(self.bias, self.weights, weight_ridge, True, threads)
+                self.bias = trainer.sweep_weights(self.bias, self.weights, weight_ridge, not self.ranks, threads)
             loss = trainer.loss(threads)
             objective = loss + self.alpha * float(np.sum(self.weights.astype(np.float64) ** 2)) + proximal.penalty
             check_finite(stage, number, objective, self.bias)

@@ -1,5 +1,6 @@
 """Events: rankings of whole catalogues, by bitfm and by tuned opponents."""
 
 from bitfm_research.bench.events.run import SETS, run
+from bitfm_research.bench.events.speed import run_speed
 
-__all__ = ["SETS", "run"]
+__all__ = ["SETS", "run", "run_speed"]

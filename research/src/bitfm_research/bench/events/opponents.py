@@ -19,6 +19,7 @@ from bitfm.parameters import EventWeights
 from bitfm.validation import thread_count
 from threadpoolctl import threadpool_limits
 
+from bitfm_research.bench.events import discrete
 from bitfm_research.bench.events.protocol import Scorer, Split, judge
 
 __all__ = ["OPPONENTS", "Opponent", "fit_floats", "tuned"]
@@ -177,4 +178,6 @@ OPPONENTS = [
         [10.0, 20.0, 40.0, 70.0, 100.0, 150.0, 220.0, 330.0, 500.0, 800.0, 1200.0, 2000.0],
         lambda split: 4.0 * split.train.shape[1],
     ),
+    Opponent("paper's DiscreteFM", discrete.squared, discrete.SETTINGS, lambda _: discrete.BITS / 8 + 4),
+    Opponent("paper's DiscreteFM, loss bpr", discrete.pairwise, discrete.SETTINGS, lambda _: discrete.BITS / 8 + 4),
 ]

@@ -23,7 +23,7 @@ from bitfm.validation import check_choice, thread_count
 from bitfm_research.bench.datasets import need_data
 from bitfm_research.bench.events.opponents import OPPONENTS, fit_floats, tuned
 from bitfm_research.bench.events.protocol import READERS, Scorer, Split, judge, splits
-from bitfm_research.bench.events.quantized import rotated_levels
+from bitfm_research.bench.events.quantized import has_rabitq, rabitq, rotated_levels
 from bitfm_research.bench.measure import Row
 
 __all__ = ["SETS", "run"]
@@ -60,7 +60,7 @@ def _methods(
 
     ials_setting = None
     for opponent in OPPONENTS:
-        needed = opponent.name.startswith("iALS") and any(map(wanted, ("floats", "rotated")))
+        needed = opponent.name.startswith("iALS") and any(map(wanted, ("floats", "rotated", "FAISS")))
         if not opponent.available or not (wanted(opponent.name) or needed):
             continue
         say(opponent.name)
@@ -121,6 +121,14 @@ def _of_floats(
             scorer = _folded_in(split, small, weights)
             row = {"bytes per item": bits / 8 + 4, "seconds": 0.0, "setting": ""}
             yield f"rotated levels, {bits} bits", {**judge(split, scorer), **row}
+    if has_rabitq() and any(wanted(f"FAISS RaBitQ, {bits} bits") for bits in (128, 256)):
+        _, users, items = fit_floats(split, setting)
+        for bits in (128, 256):
+            say(f"FAISS RaBitQ, {bits} bits")
+            begin = time.perf_counter()
+            scorer, size_of_code = rabitq(users, items, bits, split.seed)
+            row = {"bytes per item": size_of_code, "seconds": time.perf_counter() - begin, "setting": ""}
+            yield f"FAISS RaBitQ, {bits} bits", {**judge(split, scorer), **row}
 
 
 def _folded_in(split: Split, items: Floats, weights: EventWeights) -> Scorer:
