@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import scipy.sparse as sp
 from bitfm.data import Words, read_table
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.one_hot import many_hot, one_hot
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from bitfm_research.matlab import read_matrix
 
@@ -25,6 +27,7 @@ __all__ = [
     "app_usage",
     "likes",
     "movie_ratings",
+    "paper_content",
     "paper_likes",
     "read_1m",
     "read_100k",
@@ -148,6 +151,26 @@ def paper_likes(folder: Path) -> pl.DataFrame:
     lines = (folder / "citeulike-t" / "users.dat").read_text().splitlines()
     lists = [[int(item) for item in line.split()[1:]] for line in lines]  # the first number counts the others
     return pl.DataFrame({"user_id": range(len(lists)), "item_id": lists}).explode("item_id").drop_nulls()
+
+
+def paper_content(folder: Path) -> dict[str, sp.csr_matrix]:
+    """Return the words and the tags of CiteULike's papers that five papers have, by TF-IDF in rows of unit length."""
+    source = folder / "citeulike-t"
+    words = [[pair.split(":") for pair in line.split()[1:]] for line in (source / "mult.dat").read_text().splitlines()]
+    rows = np.repeat(np.arange(len(words)), [len(pairs) for pairs in words])
+    columns, counts = np.array([pair for pairs in words for pair in pairs], np.int64).T
+    tags = [[int(item) for item in line.split()[1:]] for line in (source / "tag-item.dat").read_text().splitlines()]
+    of_tags = np.repeat(np.arange(len(tags)), [len(items) for items in tags])
+    tagged = np.array([item for items in tags for item in items], np.int64)
+    return {
+        "words": _tf_idf(sp.csr_matrix((counts.astype(np.float64), (rows, columns)), shape=(len(words), 20_000))),
+        "tags": _tf_idf(sp.csr_matrix((np.ones(len(tagged)), (tagged, of_tags)), shape=(len(words), len(tags)))),
+    }
+
+
+def _tf_idf(counts: sp.csr_matrix) -> sp.csr_matrix:
+    counts = counts[:, np.asarray((counts > 0).sum(0)).ravel() >= 5]
+    return sp.csr_matrix(TfidfTransformer(smooth_idf=False, sublinear_tf=True).fit_transform(counts), dtype=np.float32)
 
 
 def app_usage(folder: Path) -> pl.DataFrame:

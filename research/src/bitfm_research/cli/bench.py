@@ -206,11 +206,11 @@ def recommender(
     data: Data = None,
     part: Annotated[
         list[str] | None,
-        typer.Option(help="context, fold-in, events, categories or query; may be given several times. Default: all."),
+        typer.Option(help="fold-in, categories or query; may be given several times. Default: all."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what context is worth, and fold-in, and how events are ranked, against implicit."""
+    """Show what a fold-in is worth, what many categories take, and how long a query takes."""
     from bitfm_research.bench.recommender import run
     from bitfm_research.bench.results import command_line
 
@@ -223,7 +223,9 @@ def events(
     data: Data = None,
     dataset: Annotated[
         list[str] | None,
-        typer.Option(help="ml-100k, ml-1m or citeulike-t; may be given several times. Default: all."),
+        typer.Option(
+            help="ml-100k, ml-1m, citeulike-t, citeulike-t-words, citeulike-t-cold or frappe; repeatable. Default: all."
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from bitfm.parameters import EventWeights, ImplicitParameters, Neighbors, fold_i
 from bitfm.validation import check_choice, thread_count
 
 from bitfm_research.bench.datasets import need_data
+from bitfm_research.bench.events.content import cold_papers, known_papers
+from bitfm_research.bench.events.frappe import next_apps
 from bitfm_research.bench.events.opponents import OPPONENTS, fit_floats, tuned
 from bitfm_research.bench.events.protocol import READERS, Scorer, Split, judge, splits
 from bitfm_research.bench.events.quantized import has_rabitq, rabitq, rotated_levels
@@ -28,7 +31,12 @@ from bitfm_research.bench.measure import Row
 
 __all__ = ["SETS", "run"]
 
-SETS = tuple(READERS)
+_OTHERS: dict[str, tuple[str, Callable[..., Iterator[Row]]]] = {
+    "citeulike-t-words": ("papers with words and tags; a fifth of each user's likes held out", known_papers),
+    "citeulike-t-cold": ("a fifth of the papers held out, known by words and tags alone", cold_papers),
+    "frappe": ("a fifth of each user's uses of apps held out, all apps ranked for each of them", next_apps),
+}
+SETS = (*READERS, *_OTHERS)
 _OURS = [(64, 0), (64, 8), (128, 0), (128, 4), (128, 8), (128, 16), (256, 0), (256, 8)]
 
 Floats = npt.NDArray[np.float32]
@@ -46,6 +54,11 @@ def run(
     for name in names or SETS:
         check_choice("dataset", name, SETS)
         rows: list[Row] = []
+        if name in _OTHERS:
+            title, others = _OTHERS[name]
+            rows += others(need_data(folder), seeds, partial(_wanted, only), say)
+            yield f"{name}: {title}", rows
+            continue
         for split in splits(name, need_data(folder), seeds):
             say(f"{name}, seed {split.seed}")
             rows += [{"method": method, **row, "seed": split.seed} for method, row in _methods(split, only, say)]
@@ -55,9 +68,7 @@ def run(
 def _methods(
     split: Split, only: Sequence[str] | None, say: Callable[[str], None]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    def wanted(name: str) -> bool:
-        return not only or any(name.startswith(each) for each in only)
-
+    wanted = partial(_wanted, only)
     ials_setting = None
     for opponent in OPPONENTS:
         needed = opponent.name.startswith("iALS") and any(map(wanted, ("floats", "rotated", "FAISS")))
@@ -81,6 +92,10 @@ def _methods(
             yield name, _ours(split, bits, n_neighbors)
 
 
+def _wanted(only: Sequence[str] | None, name: str) -> bool:
+    return not only or any(name.startswith(each) for each in only)
+
+
 def _ours(split: Split, bits: int, n_neighbors: int) -> dict[str, Any]:
     begin = time.perf_counter()
     model = ImplicitFM(bits, n_neighbors=n_neighbors, random_state=split.seed).fit(split.train.by_user.to_csr())
@@ -92,7 +107,7 @@ def _ours(split: Split, bits: int, n_neighbors: int) -> dict[str, Any]:
         parameters.items.vectors(n_threads=threads),
     )
     scores = judge(split, _with_neighbors(split, users, items, parameters.neighbors))
-    size = bits / 8 + 2 + (4 + 3 * parameters.neighbors.table.n_entries / len(items) if n_neighbors else 0)
+    size = bits / 8 + 2 + (1 + 3 * parameters.neighbors.n_entries / len(items) if n_neighbors else 0)
     return {**scores, "bytes per item": size, "seconds": seconds, "setting": str(tuple(model.settings_))}
 
 
@@ -111,7 +126,7 @@ def _of_floats(
         items = multiply(items, axes, threads)
         neighbors, users = learn_neighbors(split.train, items, gram, weights, 8, chosen.neighbors, None, threads)
         seconds = time.perf_counter() - begin
-        size = {"bytes per item": 512 + 4 + 3 * neighbors.table.n_entries / len(items), "seconds": seconds}
+        size = {"bytes per item": 512 + 1 + 3 * neighbors.n_entries / len(items), "seconds": seconds}
         scorer = _with_neighbors(split, users, items, neighbors)
         yield "floats + 8", {**judge(split, scorer), **size, "setting": str(tuple(chosen))}
     if any(wanted(f"rotated levels, {bits} bits") for bits in (128, 256)):
