@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import queue
 import subprocess
 import sys
 from collections import defaultdict
@@ -73,3 +75,25 @@ def test_a_child_that_has_fitted_is_a_parent_that_has(here, found):
 
 def test_a_change_by_another_thread_of_the_parent_does_not_block_the_child(here, found):
     assert found["in a change"] == {"add columns": here["add columns"]}
+
+
+def _serve_events(rec, answers):
+    more = {"user_id": ["user 3", "new", "new"], "item_id": [2, 99, 3]}
+    before = rec.recommend("user 3").to_dicts()
+    rec.add_events(more).add_items({"item_id": [100]})
+    answers.put([before, rec.recommend(["user 3", "new"], n=40).to_dicts(), str(rec.explain("new", 4))])
+
+
+def test_events_are_served_and_added_in_a_child(tmp_path):
+    bitfm.Recommender(8).fit(forked.RATINGS, target=None).save(
+        tmp_path / "events.bitfm"
+    )  # which starts Polars' threads
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=_serve_events, args=(bitfm.load(tmp_path / "events.bitfm"), answers))
+    child.start()
+    in_child = answers.get(timeout=60)
+    child.join(60)
+    here = queue.Queue()
+    _serve_events(bitfm.load(tmp_path / "events.bitfm"), here)
+    assert in_child == here.get()

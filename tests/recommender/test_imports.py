@@ -20,6 +20,7 @@ print(*sys.modules)
 rec.recommend_new([("tea", 5)], {"city": "Ulm"})
 rec.similar_items("tea")
 rec.explain("ann", "tea")
+rec.predict([("ann", "tea"), ("cy", "milk")])
 print(*sys.modules)
 """
 NEVER = {
@@ -28,8 +29,8 @@ NEVER = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def imported(tmp_path_factory):
+@pytest.fixture(scope="module", params=["rating", None])
+def imported(tmp_path_factory, request):
     """Return the modules of a process that has opened a file and recommended, and those after other queries."""
     path = tmp_path_factory.mktemp("imports") / "shop.bitfm"
     ratings = {
@@ -39,7 +40,7 @@ def imported(tmp_path_factory):
     }
     items = {"item_id": ["tea", "milk", "jam"], "kind": ["drink", "drink", "food"], "price": [3.5, 1.5, 2.0]}
     users = {"user_id": ["ann", "bob", "cy"], "age": [25, 38, 61], "city": ["Ulm", "Ulm", "Bonn"]}
-    Recommender(bits=8, n_jobs=1).fit(ratings, users=users, items=items).save(path)
+    Recommender(bits=8, n_jobs=1).fit(ratings, users=users, items=items, target=request.param).save(path)
     child = subprocess.run([sys.executable, "-c", QUERIES, str(path)], capture_output=True, text=True, check=True)
     return [set(line.split()) for line in child.stdout.splitlines()]
 

@@ -208,9 +208,11 @@ class ImplicitParameters:
         scales, vectors = self._queries(users, n_threads)
         added = np.zeros(wanted.n_entries, np.float32)
         if self.neighbors.n_entries or self.repeat:
-            extra = self._added(histories).to_csr()
-            rows = np.repeat(np.arange(len(wanted)), np.diff(wanted.indptr))
-            added = np.asarray(extra[rows, wanted.indices], np.float32).ravel()
+            extra = self._added(histories)
+            known, asked = (_keys(table) for table in (extra, wanted))
+            places = np.minimum(np.searchsorted(known, asked), max(len(known) - 1, 0))
+            if len(known):
+                added = np.where(known[places] == asked, extra.values[places], np.float32(0))
         return np.asarray(self._listed(scales, vectors, wanted, added, n_threads).values, np.float32)
 
     def _added(self, histories: FeatureTable) -> FeatureTable:
@@ -237,6 +239,12 @@ class ImplicitParameters:
             items.codes, items.gains, items.weights, vectors, scales, indptr, indices, added, scores, n_threads
         )
         return FeatureTable.sparse(indptr, indices, scores, len(items))
+
+
+def _keys(table: FeatureTable) -> npt.NDArray[np.int64]:
+    """Return row × columns + column of every entry."""
+    rows = np.repeat(np.arange(table.n_rows, dtype=np.int64), np.diff(table.indptr))
+    return rows * table.n_columns + table.indices
 
 
 def feature_fields(fields: tuple[FieldSpan, ...]) -> Iterator[FieldSpan]:
