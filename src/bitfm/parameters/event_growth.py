@@ -44,8 +44,7 @@ def with_event_items(
     """
     weights, side = parameters.weights, parameters.users
     said = parameters.said(parameters.fields[-1].block, tables, n_threads)
-    priors = np.repeat(parameters.mean_item[None], len(which), axis=0)
-    priors = priors if said is None else priors + said
+    priors = np.zeros((len(which), parameters.items.rank), np.float32) if said is None else said
     sizes, axes = eigh(side.gram)
     turn = np.ascontiguousarray(axes, np.float32)
     solved = fold_in_events(

@@ -40,7 +40,6 @@ class EventLayout(Layout):
         "neighbor_values": Tensor("uint8", "entries"),
         "user_gram": Tensor("float64", "rank rank", -np.inf),
         "mean_user": Tensor("float32", "rank", -np.inf),
-        "mean_item": Tensor("float32", "rank", -np.inf),
         "feature_values": Tensor("int8", "known rank"),
         "feature_scales": Tensor("float32", "known"),
         "numbers": Tensor("float64", str(len(_NUMBERS)), 0),
@@ -63,7 +62,6 @@ class EventLayout(Layout):
             "neighbor_values": p.neighbors.steps.bytes,
             "user_gram": p.users.gram,
             "mean_user": p.users.mean,
-            "mean_item": p.mean_item,
             "feature_values": p.features.values,
             "feature_scales": p.features.scales,
             "numbers": np.array([*numbers, *largest], np.float64),
@@ -100,6 +98,5 @@ class EventLayout(Layout):
             counts["observed items"],
             UserSide(tensors["user_gram"], tensors["mean_user"], counts["observed users"]),
             FeatureVectors(tensors["feature_values"], tensors["feature_scales"]),
-            tensors["mean_item"],
             numbers["repeat"],
         )

@@ -70,8 +70,6 @@ class ImplicitParameters:
     users : UserSide
     features : FeatureVectors
         One vector per feature of users, contexts and items, in this order.
-    mean_item : array of float32, one per dimension
-        c of an item without events or features.
     repeat : float
     file : str or None
         Where they were opened from.
@@ -85,7 +83,6 @@ class ImplicitParameters:
     n_observed: int
     users: UserSide
     features: FeatureVectors
-    mean_item: Vectors
     repeat: float = 0.0
     file: str | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +25,12 @@ __all__ = ["choose_settings", "ndcg"]
 Vectors = npt.NDArray[np.float32]
 
 _REGULARIZATIONS = (0.08, 0.12, 0.18, 0.27, 0.4, 0.6, 0.9)
-_STRENGTHS = (0.3, 1.0, 3.0)
+_STRENGTHS = (1.0, 0.3, 0.1, 0.03)
 _NEIGHBORS = ((1.0, 20.0), (0.3, 10.0), (0.1, 5.0))
 _SHARES = (1.0, 1.5, 2.2, 3.3, 5.0)
 _CONTEXTS = (None, 0.2, 1.0, 5.0)
 _REPEATS = (0.0, 0.1, 0.3, 1.0, 3.0)
-_RANK, _SWEEPS = 64, 5  # of teachers that are compared
+_RANK, _SWEEPS = 64, 5  # of teachers that are compared; with features the rank of the fit
 _FRACTION = 0.2
 _K = 20
 _MOST_USERS, _FEWEST_USERS, _MOST_SCORES = 4000, 300, 5 * 10**7
@@ -60,39 +61,43 @@ class _Trial:
 def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
     """Return the best of a few settings.
 
-    The regularization rises as long as that helps; then come the strength of features and the settings of neighbours,
-    and last what contexts and repeats count for. Each is what ranks a held-out fifth of each user's events best.
+    The penalty of features falls and the regularization rises, each as long as that helps; then come the settings of
+    neighbours, and last what contexts and repeats count for. Each is what ranks a held-out fifth of each user's events
+    best.
     """
     events, rng = fit.data.events, np.random.default_rng(fit.seed)
     part, held_out = hold_out(events, _FRACTION, rng)
     users = np.flatnonzero((part.user_sizes > 0) & (held_out.user_sizes > 0))
     users = np.sort(rng.permutation(users)[: _most_rows(events)])
     trial = _Trial(replace(fit, data=fit.data.with_events(part, None)), held_out, users)
-    settings, rank = EventSettings(), min(fit.rank, _RANK)
+    settings = EventSettings()
 
     def report(stage: str, number: int, total: int, quality: float) -> bool:
         return progress.report(stage, number, total, 1 - float(quality), 1 - float(quality))
 
     if not len(users):
         return settings
-    best, stopped = -1.0, False
-    for number, value in enumerate(_REGULARIZATIONS, 1):
-        tried = settings._replace(regularization=value)
-        quality = _of_vectors(trial, trial.fit.teacher(tried, rank, _SWEEPS))
-        stopped = report("regularization", number, len(_REGULARIZATIONS), quality)
-        if quality < best:
-            break
-        best, settings = quality, tried
-        if stopped:
-            return settings
-    if any(side is not None for side in fit.sides):
-        qualities = {settings.feature_strength: best}
-        for number, value in enumerate(_STRENGTHS, 1):
-            if value not in qualities:
-                tried = settings._replace(feature_strength=value)
-                qualities[value] = _of_vectors(trial, trial.fit.teacher(tried, rank, _SWEEPS))
-            stopped = report("features", number, len(_STRENGTHS), qualities[value]) or stopped
-        settings = settings._replace(feature_strength=max(qualities, key=lambda value: qualities[value]))
+    has_features = any(side is not None for side in fit.sides)
+    rank = fit.rank if has_features else min(fit.rank, _RANK)  # features are worth more dimensions
+
+    def best_of(stage: str, name: str, values: tuple[float, ...]) -> tuple[EventSettings, bool]:
+        """Return the settings with the best of some values, of which none is tried after one that is worse."""
+        best, found, stopped = -1.0, settings, False
+        for number, value in enumerate(values, 1):
+            changed: dict[str, Any] = {name: value}
+            tried = settings._replace(**changed)
+            quality = _of_vectors(trial, trial.fit.teacher(tried, rank, _SWEEPS))
+            stopped = report(stage, number, len(values), quality)
+            if quality < best or stopped:
+                return found if quality < best else tried, stopped
+            best, found = quality, tried
+        return found, stopped
+
+    stopped = False
+    if has_features:
+        settings, stopped = best_of("features", "feature_strength", _STRENGTHS)
+    if not stopped:
+        settings, stopped = best_of("regularization", "regularization", _REGULARIZATIONS)
     if fit.n_neighbors and not stopped:
         settings = _with_neighbors(trial, settings, report)
     if fit.data.each is not None and fit.bits and not stopped:

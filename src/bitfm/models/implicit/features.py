@@ -20,7 +20,7 @@ _STEPS = 4  # of conjugate gradients per sweep, each from where the last sweep h
 
 @dataclass(frozen=True, eq=False)
 class SideFeatures:
-    """The features of users or of items, the last of which is 1 in every row: an intercept.
+    """The features of users or of items.
 
     Their vectors v minimise Σ ω |c − Σ x v|² + strength · mean(ω) · |v|² over the rows c that have events.
     """
@@ -29,10 +29,8 @@ class SideFeatures:
     strength: float = 1.0
 
     @classmethod
-    def of(cls, table: FeatureTable | None) -> SideFeatures | None:
-        """Take features, if there are any, and put the intercept beside them."""
-        if table is None:
-            return None
+    def with_intercept(cls, table: FeatureTable) -> SideFeatures:
+        """Put a feature that is 1 in every row beside others, as the last."""
         indptr, indices, values = table.arrays()
         ends = indptr[1:]
         return cls(

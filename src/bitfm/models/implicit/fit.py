@@ -30,7 +30,7 @@ class EventSettings(NamedTuple):
     """What a fit needs to know, chosen or given."""
 
     regularization: float = 0.18
-    feature_strength: float = 1.0
+    feature_strength: float = 0.1  # the penalty of features' vectors, beside those of rows
     neighbors: NeighborSettings = NeighborSettings()
     context: float | None = 1.0  # its penalty, beside that of a user; None: contexts count for nothing
     repeat: float = 0.0  # what an item counts for its own, beside the scale of vectors
@@ -66,7 +66,11 @@ class EventFit:
     def sides(self) -> tuple[SideFeatures | None, SideFeatures | None]:
         """The features of users and of items."""
         user, item = self.data.blocks
-        return SideFeatures.of(self.data.features(user)), SideFeatures.of(self.data.features(item))
+        of_users, of_items = self.data.features(user), self.data.features(item)
+        return (
+            None if of_users is None else SideFeatures.with_intercept(of_users),  # of whom nothing is known is the mean
+            None if of_items is None else SideFeatures(of_items),
+        )
 
     @property
     def observed(self) -> npt.NDArray[np.bool_]:
@@ -168,13 +172,12 @@ class EventFit:
         contexts = self.context_vectors(settings, coded, users, items)
         observed = self.data.events.user_sizes > 0
         wide, rank = users[observed].astype(np.float64), items.shape[1]
-        mean, mean_item = wide.mean(axis=0).astype(np.float32), np.zeros(rank, np.float32)
+        mean = wide.mean(axis=0).astype(np.float32)
         parts = []
         if coded.user_features is not None:
             mean, parts = coded.user_features[-1], [coded.user_features[:-1]]
         parts += [] if contexts is None else [contexts]
-        if coded.item_features is not None:
-            mean_item, parts = coded.item_features[-1], [*parts, coded.item_features[:-1]]
+        parts += [] if coded.item_features is None else [coded.item_features]
         return ImplicitParameters(
             self.data.fields,
             coded.codes,
@@ -184,6 +187,5 @@ class EventFit:
             int(self.observed.sum()),
             UserSide(multiply(wide.T, wide, self.n_threads), mean, len(wide)),
             FeatureVectors.of(np.vstack([np.zeros((0, rank), np.float32), *parts])),
-            mean_item,
             settings.repeat * neighbors.scale,
         )

@@ -24,7 +24,7 @@ _START = 0.1  # the length of a vector at first
 
 @dataclass(frozen=True, eq=False)
 class Teacher:
-    """Vectors whose products are scores, and those of the features where there are any, their intercept the last.
+    """Vectors whose products are scores, and those of the features if any; the last of users is an intercept.
 
     `queries` are users in contexts, which the items were solved for; without contexts the users.
     """
