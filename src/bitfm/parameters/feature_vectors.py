@@ -23,7 +23,7 @@ class FeatureVectors:
     Examples
     --------
     >>> vectors = FeatureVectors.of(np.array([[1.0, -2.0], [0.0, 0.5]]))
-    >>> vectors.sums(FeatureTable.of("x", np.array([[1.0, 2.0]])), 0).round(2)
+    >>> vectors.sums(FeatureTable.of("x", np.array([[1.0, 2.0]])), 0).round(1)
     array([[ 1., -1.]], dtype=float32)
     """
 

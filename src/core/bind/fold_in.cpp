@@ -10,8 +10,8 @@ void bind_fold_in(nb::module_& m) {
         "solve_ids",
         [](Array1<const int64_t> start, Array1<const int32_t> rows, Array1<const double> values,
            Array1<const double> before, Array1<const double> constants, Array2<const float> vectors,
-           Array1<const double> own_constants, Array2<const float> own_vectors, double noise,
-           double weight_variance, double factor_variance, Array2<double> solved, int n_threads) {
+           Array1<const double> own_constants, Array2<const float> own_vectors, double noise, double weight_variance,
+           double factor_variance, Array2<double> solved, int n_threads) {
             require(start.shape(0) > 0, "the starts must rise from 0 to the number of ratings");
             require_bits(static_cast<int64_t>(vectors.shape(1)));
             require(own_vectors.shape(1) == vectors.shape(1),
