@@ -33,7 +33,7 @@ _REPEATS = (0.0, 0.1, 0.3, 1.0, 3.0)
 _RANK, _SWEEPS = 64, 5  # of teachers that are compared; with features the rank of the fit
 _FRACTION = 0.2
 _K = 20
-_MOST_USERS, _FEWEST_USERS, _MOST_SCORES = 4000, 300, 5 * 10**7
+_MOST_USERS, _FEWEST_USERS, _MOST_SCORES = 8000, 300, 5 * 10**7
 _AT_ONCE = 512
 
 
@@ -123,12 +123,16 @@ def _with_neighbors(trial: _Trial, settings: EventSettings, report: Report) -> E
         tried = settings._replace(neighbors=NeighborSettings(unobserved, ridge, 1.0))
         found, users = fit.neighbors(tried, coded, items)
         qualities = trial.qualities(partial(_blends, trial, found, users, items), len(_SHARES))
-        for share, quality in zip(_SHARES, qualities, strict=True):
+        padded = np.pad(qualities, 1, mode="edge")
+        smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4  # a peak that its neighbours share is no accident
+        for share, quality in zip(_SHARES, smooth.tolist(), strict=True):
             if quality > best:
                 best, settings = quality, tried._replace(neighbors=tried.neighbors._replace(share=share))
         if report("neighbors", number, len(_NEIGHBORS), best):
             break
-    return settings
+    # The fit has more events than the trial had, and neighbours gain more from events than vectors do.
+    chosen = settings.neighbors
+    return settings._replace(neighbors=chosen._replace(share=(1 - _FRACTION) * chosen.share))
 
 
 def _blends(
