@@ -108,20 +108,16 @@ def history_of(state: State, history: Any) -> FeatureTable:
 
     Of events, with how much they count, 1 if nothing else is said.
     """
+    entries = [one if _is_pair(one) else (one, None) for one in _entries(state, history)]
+    indices = state.items.indices_of([item for item, _ in entries]).tolist()
+    events, nothing = state.target is None, 1.0 if state.target is None else float("nan")
     pairs: dict[int, float] = {}
-    for one in _entries(state, history):
-        item, value = one if _is_pair(one) else (one, None)
-        index = int(state.items.indices_of([item])[0])
-        if index < 0:
-            continue
-        if value is not None:
-            pairs[index] = _number(item, value, events=state.target is None)
-        else:
-            pairs[index] = float("nan") if state.target is not None else 1.0
-    indices = np.array(sorted(pairs), np.int32)
-    values = np.array([pairs[index] for index in sorted(pairs)])
-    values = values.astype(np.float32) if state.target is None else values
-    return FeatureTable.sparse(np.array([0, len(indices)]), indices, values, len(state.items))
+    for index, (item, value) in zip(indices, entries, strict=True):
+        if index >= 0:
+            pairs[index] = nothing if value is None else _number(item, value, events=events)
+    known = sorted(pairs)
+    values = np.array([pairs[index] for index in known], np.float32 if events else np.float64)
+    return FeatureTable.sparse(np.array([0, len(known)]), np.array(known, np.int32), values, len(state.items))
 
 
 def _entries(state: State, history: Any) -> Iterable[Any]:

@@ -232,16 +232,17 @@ def events(
         typer.Option(help="The beginning of a method's name; may be given several times. Default: all."),
     ] = None,
     seeds: Annotated[int, typer.Option(help="How many splits.")] = 3,
-    part: Annotated[str, typer.Option(help="ranking, or speed: a sweep beside implicit's.")] = "ranking",
+    part: Annotated[str, typer.Option(help="ranking, speed: a sweep beside implicit's, or search.")] = "ranking",
     out: Annotated[Path | None, typer.Option(help="A folder for a CSV.")] = None,
     as_json: Json = False,
 ) -> None:
     """Rank whole catalogues by events, beside tuned opponents."""
-    from bitfm_research.bench.events import run, run_speed
+    from bitfm_research.bench.events import run, run_search, run_speed
     from bitfm_research.bench.results import Results, command_line, over_seeds
 
-    if check_choice("part", part, ("ranking", "speed")) == "speed":
-        for title, rows in run_speed(dataset, folder=data, say=note):
+    if check_choice("part", part, ("ranking", "speed", "search")) != "ranking":
+        tables = run_search(folder=data, say=note) if part == "search" else run_speed(dataset, folder=data, say=note)
+        for title, rows in tables:
             show(title, rows, caption=command_line("events", dataset=dataset, part=part), as_json=as_json)
         return
     command = command_line("events", dataset=dataset, only=only, seeds=seeds)
@@ -280,4 +281,5 @@ def everything(data: Data = None, as_json: Json = False) -> None:
     recommender(data=data, as_json=as_json)
     events(data=data, as_json=as_json)
     events(data=data, part="speed", as_json=as_json)
+    events(data=data, part="search", as_json=as_json)
     scale(as_json=as_json)
