@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelOptions", "fit", "may_hold_model", "need_writable", "peak_megabytes", "remark_on"]
 
-_BITS = "Length of the codes: a multiple of 8 up to 512; 64 for ratings, 128 for events."
+_BITS = "Length of the codes: a multiple of 8 up to 512; 64 for ratings, 256 for events."
 _MODEL = "Of ratings: codes distilled from a teacher, which is the default, or fitted to the ratings."
 _NEIGHBORS = "Of events: neighbours per item, 8 by default."
 _RANK = "Factors of the teacher of --model distilled; two by default."

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _VALIDATION = 0.2  # share of each user's interactions
 _SPREAD = 7919  # apart from the seeds of other splits, so that no two draw the same rows
 _DEFAULT = {"bits": 64, "model": "distilled", "anchor_strength": "auto", "rank": 0}  # 0: two teachers
-_DEFAULT_OF_EVENTS = {"bits": 128, "neighbors": 8}
+_DEFAULT_OF_EVENTS = {"bits": 256, "neighbors": 8}
 
 
 @option.with_options_of(FitOptions)

@@ -55,7 +55,7 @@ class Recommender:
     Parameters
     ----------
     bits : int, optional
-        Length of the codes: a multiple of 8 from 8 to 512. By default 64 for ratings and 128 for events.
+        Length of the codes: a multiple of 8 from 8 to 512. By default 64 for ratings and 256 for events.
     model : DistilledFM, DiscreteFM or ImplicitFM, optional
         The model to fit, in place of ``bits``, ``random_state``, ``n_jobs`` and ``verbose``. Ratings are fitted by a
         `DistilledFM`, or a `DiscreteFM`, whose features meet across users, context and items, never within one of them;

@@ -37,7 +37,7 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    bits : int, default 128
+    bits : int, default 256
         Length of an item's code: a multiple of 8 from 8 to 512.
     n_neighbors : int, default 8
         How many neighbours an item has at most, from 0 to 64.
@@ -68,7 +68,7 @@ class ImplicitFM(BaseEstimator):  # type: ignore[misc]
     (3, 5)
     """
 
-    bits: int = 128
+    bits: int = 256
     _: KW_ONLY
     n_neighbors: int = 8
     tune: bool = True

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["event_data", "fit_events"]
 
-_BITS = 128
+_BITS = 256
 TrainingData: TypeAlias = tuple[Blocks, npt.NDArray[np.float64]]
 
 

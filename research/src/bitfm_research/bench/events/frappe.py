@@ -40,7 +40,7 @@ def next_apps(folder: Path, seeds: int, wanted: Callable[[str], bool], say: Call
                 begin = time.perf_counter()
                 row = _judge(train, test, scorer())
                 yield {"method": name, **row, "seconds": time.perf_counter() - begin, "seed": seed}
-        for name, context in (("bitfm, 128 bits + 8", ()), ("bitfm, 128 bits + 8, with context", CONTEXT)):
+        for name, context in (("bitfm, 256 bits + 8", ()), ("bitfm, 256 bits + 8, with context", CONTEXT)):
             if wanted(name):
                 say(f"{name}, seed {seed}")
                 begin = time.perf_counter()

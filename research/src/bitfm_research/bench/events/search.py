@@ -31,7 +31,7 @@ from bitfm_research.bench.readers import read_1m
 
 __all__ = ["run_search"]
 
-_ITEMS, _BITS, _RANK, _PER_ITEM = 1_000_000, 128, 128, 8
+_ITEMS, _BITS, _RANK, _PER_ITEM = 1_000_000, 256, 128, 8
 _MOST_TARGETS = 32  # of the most popular items
 _EVENTS, _QUERIES, _N, _REPEATS = 50, 64, 10, 5
 
