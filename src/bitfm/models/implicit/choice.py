@@ -34,7 +34,7 @@ _RANK, _SWEEPS = 64, 5  # of teachers that are compared; with features the rank 
 _FRACTION = 0.2
 _K = 20
 _MOST_USERS, _FEWEST_USERS, _MOST_SCORES = 8000, 300, 5 * 10**7
-_AT_ONCE = 512
+_MOST_AT_ONCE, _NUMBERS_AT_ONCE = 512, 1 << 24  # rows of scores, and the numbers in them
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,9 @@ class _Trial:
 
     def qualities(self, scores: Callable[[npt.NDArray[np.intp]], Iterable[Vectors]], n: int = 1) -> list[float]:
         """Return the mean NDCG@20 of rankings of what is new to the users, for each of n ways to score all items."""
-        totals, threads = np.zeros(n), self.fit.n_threads
-        for begin in range(0, len(self.users), _AT_ONCE):
-            users = self.users[begin : begin + _AT_ONCE]
+        totals, threads, step = np.zeros(n), self.fit.n_threads, _rows_at_once(self.held_out.shape[1])
+        for begin in range(0, len(self.users), step):
+            users = self.users[begin : begin + step]
             seen, held = (each.by_user.take(users) for each in (self.fit.data.events, self.held_out))
             k = min(_K, seen.n_columns)
             for way, rows in enumerate(scores(users)):
@@ -195,8 +195,9 @@ def _of_events(
     """Return the mean NDCG@20 of the items of events, by what a repeat counts for."""
     repeats = _REPEATS if repeated else _REPEATS[:1]
     totals, n_items, table = np.zeros(len(repeats)), len(items), fit.data.contexts
-    for begin in range(0, len(asked), _AT_ONCE):
-        some = asked.take(np.arange(begin, min(begin + _AT_ONCE, len(asked))))
+    step = _rows_at_once(n_items)
+    for begin in range(0, len(asked), step):
+        some = asked.take(np.arange(begin, min(begin + step, len(asked))))
         vectors = users[some.users]
         if contexts is not None and table is not None:
             vectors = vectors + table.take(some.contexts).sums(contexts)
@@ -222,6 +223,10 @@ def _some_events(each: EventList, rng: np.random.Generator) -> npt.NDArray[np.bo
     place[order] = np.arange(len(each)) - starts[each.users[order]]
     held: npt.NDArray[np.bool_] = place < np.rint(_FRACTION * np.diff(starts))[each.users]
     return held
+
+
+def _rows_at_once(n_items: int) -> int:
+    return int(np.clip(_NUMBERS_AT_ONCE // max(n_items, 1), 1, _MOST_AT_ONCE))
 
 
 def _most_rows(events: Events) -> int:

@@ -76,7 +76,8 @@ def fit_teacher(
 
     for sweep in range(n_iter):
         gram, axes = own_axes(items[observed[1]], n_threads)
-        items, users = (multiply(each, axes, n_threads) for each in (items, users))
+        items = multiply(items, axes, n_threads)
+        users = multiply(users, axes, n_threads) if cg_steps else users  # what is solved for needs no start
         features.turn(axes)
         solve(0, events.by_user, items, gram, users)
         queries, table, counted = users, events.by_item, users[observed[0]]
@@ -86,7 +87,8 @@ def fit_teacher(
             queries, table = contexts.queries(users, told), contexts.by_item
             counted = queries * contexts.roots[:, None]
         gram, axes = own_axes(counted, n_threads)
-        items, users = (multiply(each, axes, n_threads) for each in (items, users))
+        users = multiply(users, axes, n_threads)
+        items = multiply(items, axes, n_threads) if cg_steps else items
         queries = users if contexts is None else multiply(queries, axes, n_threads)
         told = None if told is None else multiply(told, axes)
         features.turn(axes)
