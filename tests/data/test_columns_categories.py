@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bitfm.data import Category, MultiCategory
 from bitfm.data.columns import category
-from bitfm.data.parsing import as_text
+from bitfm.data.parsing import as_text, one_as_text
 
 values = st.lists(st.none() | st.sampled_from(["a", "b", "c", "dd", "é"]), max_size=30)
 
@@ -163,8 +163,14 @@ def test_times_read_the_same_whatever_their_unit():
 
 
 def test_large_and_infinite_floats_have_a_text():
-    text = as_text(pl.Series([1e300, float("inf"), 2.0**62, -0.0]))
-    assert text.to_list() == ["1e+300", "inf", str(2**62), "0"]
+    text = as_text(pl.Series([1e300, float("inf"), 2.0**62, -0.0, 1e-5, None]))
+    assert text.to_list() == ["1e+300", "inf", str(2**62), "0", "1e-05", None]
+
+
+@given(st.floats() | st.floats(-1e-3, 1e-3), st.floats(width=32))
+def test_a_float_has_one_text_in_a_column_and_alone(double, single):
+    for number in (np.float64(double), np.float32(single)):
+        assert as_text(pl.Series(np.array([number, 0.5], number.dtype))).to_list() == [one_as_text(number), "0.5"]
 
 
 def test_missing_values_of_pandas():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data import DateParts, Number
-from bitfm.data.parsing import is_date, parse_number, parse_numbers, parse_time, parse_times
+from bitfm.data.parsing import flattened, is_date, parse_number, parse_numbers, parse_time, parse_times
 from bitfm.data.tables import numbers_of, times_of
 from bitfm.errors import ValueInTableError
 
@@ -151,3 +151,8 @@ def test_single_values_are_those_of_a_series(value):
     assert parse_time(value) == parse_times(pl.Series([value], strict=False))[0]
     if value != 10**400:  # no series holds it as a number
         assert parse_number(value) == parse_numbers(pl.Series([value], strict=False))[0]
+
+
+def test_lists_without_values_have_none():
+    assert flattened(pl.Series([[1], [], None, [2, None]])).to_list() == [1, 2, None]
+    assert flattened(pl.Series([[], None], dtype=pl.List(pl.String))).to_list() == []

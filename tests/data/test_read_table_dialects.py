@@ -88,6 +88,7 @@ def read(content, name="table.csv", **more):
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(tables(), st.sampled_from([",", ";", "|", "\t"]), st.sampled_from(["\n", "\r\n"]), st.booleans())
 @example(("utf-8", [(1, None, 'w\\"'), (2, 'w"\nw', "w\r\nw")]), ",", "\r\n", False)
+@example(("utf-8", [(1, "w\t\nw\t", "w"), (2, None, "w\nw\t\t")]), "\t", "\n", True)  # lines of three cells, too
 def test_every_cell_is_read_back(dialect, table, separator, end, final):
     encoding, rows = table
     if "pandas" in dialect and pd is None:
@@ -120,6 +121,13 @@ def test_escaped_quotes_in_every_third_row_of_a_public_file():
 
 def test_quotes_within_cells_beside_quoted_cells():
     assert read(b'a,b\nthe "end" of,"x, y"\n1,2\n').rows() == [('the "end" of', "x, y"), ("1", "2")]
+
+
+def test_lines_of_tabs_are_rows_unless_numbers_say_that_quoted_cells_have_several():
+    quoted = b'5\t"so\n%s\tx"\n7\ty\n'
+    assert read(b"user\ttitle\n" + quoted % b"6").rows() == [(5, '"so'), (6, 'x"'), (7, "y")]
+    assert read(b"user\ttitle\n" + quoted % b"and").rows() == [(5, "so\nand\tx"), (7, "y")]
+    assert read(quoted % b"and", columns=["user", "title"]).rows() == [(5, "so\nand\tx"), (7, "y")]
 
 
 def test_a_long_separator_within_quotes_is_text():

@@ -52,6 +52,7 @@ def served(request, tmp_path):
     forked.fitted().save(tmp_path / "shop.bitfm")
     (tmp_path / "served.py").write_text(APP)
     options = ["--preload", "--workers=2", "--bind=127.0.0.1:0", f"--worker-tmp-dir={tmp_path}", "served:app"]
+    options += ["--graceful-timeout=10"]  # from 1.42 to 2.0, Polars lets no forked process end by itself
     server = subprocess.Popen(
         [sys.executable, "-m", "gunicorn", *options],
         cwd=tmp_path,

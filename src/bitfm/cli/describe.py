@@ -54,12 +54,12 @@ def _values(column: pl.Series) -> pl.Series:
     """Return the values there are; those of lists one by one."""
     import polars as pl
 
-    from bitfm.data.parsing import as_text
+    from bitfm.data.parsing import as_text, flattened
 
     if column.dtype == pl.Object:
         column = as_text(column)
     while isinstance(column.dtype, pl.List):
-        column = column.explode()
+        column = flattened(column)
     return column.fill_nan(None).drop_nulls() if column.dtype.is_float() else column.drop_nulls()
 
 

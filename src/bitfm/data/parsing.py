@@ -45,7 +45,7 @@ def as_text(values: pl.Series) -> pl.Series:
         number = values.cast(pl.Float64)
         array = number.to_numpy()
         whole = is_whole(array)
-        other = with_nulls((number if dtype.is_decimal() else values).cast(pl.String), np.isnan(array))
+        other = _float_text(number if dtype.is_decimal() else values)
         integers = with_nulls(pl.Series(values.name, np.where(whole, array, 0).astype(np.int64)), ~whole)
         return integers.cast(pl.String).zip_with(pl.Series(whole), other)
     if isinstance(dtype, pl.Datetime):
@@ -62,6 +62,11 @@ def as_text(values: pl.Series) -> pl.Series:
     if dtype in (pl.Object, pl.Binary, pl.Duration) or dtype.is_nested():
         return pl.Series(values.name, [_python_as_text(value) for value in values.to_list()], dtype=pl.String)
     return values.cast(pl.String)
+
+
+def flattened(lists: pl.Series) -> pl.Series:
+    """Return the values of lists, one after another; a list that is empty or missing has none."""
+    return lists.filter((lists.list.len() > 0).fill_null(False)).explode(empty_as_null=False)
 
 
 def one_as_text(value: Any) -> str | None:
@@ -262,6 +267,14 @@ def _filled(parsed: pl.Series, text: pl.Series, parse: Callable[[pl.Series], pl.
     places = np.zeros(len(text), np.int32)
     places[gaps] = known.indices(odd)
     return parsed.zip_with(pl.Series(~gaps), parse(known.take(np.arange(len(known))))[places])
+
+
+def _float_text(values: pl.Series) -> pl.Series:
+    """Return floats as Python writes them; how Polars writes very large and very small ones depends on its version."""
+    array = values.to_numpy()
+    text = with_nulls(values.cast(pl.String), np.isnan(array))
+    far = np.flatnonzero((np.abs(array) >= 1e16) | ((np.abs(array) < 1e-4) & (array != 0)))
+    return text.scatter(far, [str(number) for number in array[far]]) if len(far) else text
 
 
 def _moment_text(moment: datetime | None) -> str | None:

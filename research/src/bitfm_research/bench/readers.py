@@ -150,7 +150,8 @@ def paper_likes(folder: Path) -> pl.DataFrame:
     """Return who has which paper in their library at CiteULike."""
     lines = (folder / "citeulike-t" / "users.dat").read_text().splitlines()
     lists = [[int(item) for item in line.split()[1:]] for line in lines]  # the first number counts the others
-    return pl.DataFrame({"user_id": range(len(lists)), "item_id": lists}).explode("item_id").drop_nulls()
+    pairs = [(user, item) for user, items in enumerate(lists) for item in items]
+    return pl.DataFrame(pairs, ["user_id", "item_id"], orient="row")
 
 
 def paper_content(folder: Path) -> dict[str, sp.csr_matrix]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import few, need_threads
-from bitfm.data.parsing import BLANK, as_text, as_words
+from bitfm.data.parsing import BLANK, as_text, as_words, flattened
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors
@@ -207,8 +207,7 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
     elif few(len(values)):
         return _flat([one or [] for one in values.to_list()], values.dtype.inner)
     lengths = values.list.len().fill_null(0).to_numpy()
-    tokens = values.filter(lengths > 0).explode()
-    return np.repeat(np.arange(len(values)), lengths), tokens
+    return np.repeat(np.arange(len(values)), lengths), flattened(values)
 
 
 def _flat(lists: list[list[Any]], dtype: Any) -> tuple[NDArray[np.int64], pl.Series]:
@@ -254,7 +253,8 @@ def _separates(separator: str, text: pl.Series) -> bool:
     lists = text.filter(digits_aside.str.contains(separator, literal=True))
     if len(lists) < _GOOD_SHARE * len(text) or len(lists) < 2:
         return False
-    listed = pl.DataFrame({"token": lists.str.split(separator)}).with_row_index("row").explode("token")
+    row, token = exploded(lists.str.split(separator), None)
+    listed = pl.DataFrame({"row": row, "token": token})
     listed = listed.with_columns(pl.col("token").str.strip_chars()).filter(pl.col("token") != "")
     if listed.is_empty() or listed["token"].str.count_matches(r"\S+").mean() > _MOST_WORDS:  # type: ignore[operator]
         return False

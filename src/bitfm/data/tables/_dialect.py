@@ -48,7 +48,7 @@ class Layout:
         if len(self._quotes):
             marks = marks[np.searchsorted(self._quotes, marks) % 2 == 0]
             ends = ends[np.searchsorted(self._quotes, ends) % 2 == 0]
-        self._spans = len(ends) < len(self._breaks)
+        self.spans = len(ends) < len(self._breaks)  # cells of several lines
         if not len(ends) or ends[-1] != len(codes) - 1:
             ends = np.append(ends, len(codes))
         self._marks, self._ends = marks, ends
@@ -64,7 +64,7 @@ class Layout:
     def problem(self) -> tuple[int, str] | None:
         """Return the first line that is no row of this dialect, and why."""
         found: list[tuple[int, str]] = []
-        if self.dialect.loose and self._spans:
+        if self.dialect.loose and self.spans:
             inside = self._breaks[~np.isin(self._breaks, self._ends)]
             found = [(inside[0], "a quotation mark without a second one")]
         elif len(self._quotes) and not self.dialect.loose:
@@ -109,7 +109,7 @@ class Layout:
 
         They have as many cells as rows have, and numbers in the numeric columns; without such, lines must be many.
         """
-        if not self._spans or self.n_columns < 2:
+        if not self.spans or self.n_columns < 2:
             return None
         line_ends = np.append(self._breaks, len(self._codes))
         fits = np.diff(np.searchsorted(self._all_marks, line_ends), prepend=0) + 1 == self.n_columns

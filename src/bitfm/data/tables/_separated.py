@@ -23,18 +23,12 @@ def read_separated(name: str, content: bytes, columns: Sequence[str] | None, sep
     separator = guess_separator(content) if separator is None else separator
     if not separator or set(separator) & set('"\\\r\n'):
         raise ValueError(f"separator is {separator!r}; expected what is between cells, such as ';' or '::'")
-    layout, frame = _cells(name, content, separator, skipped)
-    first = frame.row(0)
-    if columns is not None and len(columns) != len(first):
-        line = cut(content.split(b"\n", 1)[0].decode().rstrip("\r"), 100)
-        raise DataFileError(
-            f"{name} has {len(first)} columns, but {len(columns)} names were given; its first line is {line!r}"
-        )
-    if columns is None or _is_header(first, frame[1:_SAMPLE_ROWS].rows(), columns):
-        frame = frame[1:]
-    frame.columns = list(columns) if columns is not None else _names(name, first)
-    frame = pl.DataFrame([_typed(column) for column in _without_empty(frame)])
-    doubt = layout.doubtful([place for place, dtype in enumerate(frame.dtypes) if dtype.is_numeric()])
+    (layout, frame), *others = [
+        (layout, _columns(name, frame, columns, content)) for layout, frame in _cells(name, content, separator, skipped)
+    ]
+    for other in others:  # where a column is one of numbers only if quoted cells have several lines, they do
+        layout, frame = other if _numeric(other[1]) - _numeric(frame) else (layout, frame)
+    doubt = layout.doubtful(sorted(_numeric(frame)))
     if doubt is not None:
         begin, end = (line + skipped for line in doubt)
         raise DataFileError(
@@ -44,12 +38,37 @@ def read_separated(name: str, content: bytes, columns: Sequence[str] | None, sep
     return frame
 
 
-def _cells(name: str, content: bytes, separator: str, skipped: int) -> tuple[Layout, pl.DataFrame]:
-    """Read all cells as strings, in the first dialect that all lines fit."""
-    problem = (0, "")
+def _columns(name: str, frame: pl.DataFrame, columns: Sequence[str] | None, content: bytes) -> pl.DataFrame:
+    """Return the columns of a table, with names and types."""
+    first = frame.row(0)
+    if columns is not None and len(columns) != len(first):
+        line = cut(content.split(b"\n", 1)[0].decode().rstrip("\r"), 100)
+        raise DataFileError(
+            f"{name} has {len(first)} columns, but {len(columns)} names were given; its first line is {line!r}"
+        )
+    if columns is None or _is_header(first, frame[1:_SAMPLE_ROWS].rows(), columns):
+        frame = frame[1:]
+    frame.columns = list(columns) if columns is not None else _names(name, first)
+    return pl.DataFrame([_typed(column) for column in _without_empty(frame)])
+
+
+def _numeric(frame: pl.DataFrame) -> set[int]:
+    return {place for place, dtype in enumerate(frame.dtypes) if dtype.is_numeric()}
+
+
+def _cells(name: str, content: bytes, separator: str, skipped: int) -> list[tuple[Layout, pl.DataFrame]]:
+    """Read all cells as strings, in the first dialect that all lines fit.
+
+    Where that has no quotes, but all lines also fit a dialect in which quoted cells have several lines, read both.
+    """
+    problem, found = (0, ""), list[tuple[Layout, pl.DataFrame]]()
     for dialect in dialects(content, separator):
+        if found and (found[-1][0].dialect.quoted or dialect.loose or not dialect.quoted):
+            break
         layout = Layout(name, content, dialect)
         what = layout.problem()
+        if what is None and found and not (layout.spans and layout.n_columns == found[0][0].n_columns):
+            break
         if what is None:
             try:
                 frame = pl.read_csv(
@@ -63,9 +82,12 @@ def _cells(name: str, content: bytes, separator: str, skipped: int) -> tuple[Lay
                 what = 1, f"not a table ({first_line(error)})"
             else:
                 if frame.height == layout.n_rows:
-                    return layout, _as_written(frame, layout)
+                    found.append((layout, _as_written(frame, layout)))
+                    continue
                 what = 1, f"{layout.n_rows} rows from here on, of which {frame.height} were read"
         problem = max(problem, what, key=lambda each: each[0])  # of the dialect that fits best
+    if found:
+        return found
     raise DataFileError(
         f"{name}, line {problem[0] + skipped}: {problem[1]}; are the quotation marks in pairs, and is {separator!r} "
         "between all cells?"

@@ -14,7 +14,7 @@ import polars as pl
 
 from bitfm.data.files import quoted
 from bitfm.data.forks import few, gathered, need_threads, with_nulls
-from bitfm.data.parsing import as_text
+from bitfm.data.parsing import as_text, flattened
 from bitfm.data.tables._dialect import CELL_BYTES
 from bitfm.errors import TableError, ValueInTableError
 from bitfm.validation import check_count
@@ -77,7 +77,7 @@ def _need_short_texts(what: str, column: pl.Series) -> None:
         texts = (text for one in column.to_list() for text in ((one or ()) if listed else (one,)))
         sizes = np.array([len((text or "").encode()) for text in texts], np.int64)
     else:
-        sizes = (column.explode() if listed else column).str.len_bytes().fill_null(0).to_numpy()
+        sizes = (flattened(column) if listed else column).str.len_bytes().fill_null(0).to_numpy()
     longest = int(sizes.argmax()) if len(sizes) else 0
     if sizes.max(initial=0) > CELL_BYTES:
         where = f"{what}, column {quoted(column.name)}" + ("" if listed else f", row {longest + 1}")
