@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from attacks import guided
 from attacks.tables import BY_POLARS, SECONDS_PER_TABLE, is_by_polars
 
-ATTACKS = ("files", "tables", "guided", "kills", "disk", "interrupts", "sizes")
+ATTACKS = ("files", "tables", "guided", "calls", "kills", "disk", "interrupts", "sizes")
 _SECONDS_PER_TRIAL = {"tables": SECONDS_PER_TABLE, "disk": 120, "sizes": 300}
 _BAD = ("WRONG", "CRASHED")
 

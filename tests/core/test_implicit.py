@@ -345,3 +345,18 @@ def test_numbers_that_overflow_give_no_numbers_and_no_crash():
     out = np.empty((9, 16), np.float32)
     solve_rows(*arrays(X), other * np.float32(1e30), unobserved, ridge, prior, out, None, 1)
     assert np.isnan(out[1]).all()
+
+
+def test_neighbours_whose_effects_are_not_numbers_come_last():
+    """Of 40 candidates with effects of 1e20, every second varies by 1e20² × 0; a sort cannot place what that is."""
+    n = 40
+    histories = [[0, other] for other in range(1, n + 1)] + [[other] for other in range(2, n + 1, 2)]
+    X = sp.csr_matrix([[float(item in history) for item in range(n + 1)] for history in histories], dtype=np.float32)
+    start = np.full(n + 2, n, np.int64)
+    start[0] = 0
+    of_events = start, np.arange(n, dtype=np.int32), np.full(n, 1e-30, np.float32)
+    plain, none = np.linspace(9e20, 1e20, n, dtype=np.float32), np.zeros((n + 1, 1), np.float32)
+    neighbors, values = np.empty((n + 1, 3), np.int32), np.empty((n + 1, 3), np.float32)
+    sets = *arrays(X)[:2], *arrays(X.T.tocsr())[:2]
+    find_neighbors(*of_events, plain * 0, plain, *sets, none, none, 0.5, 1.0, 1.0, 4096, neighbors, values, 1)
+    assert neighbors[0].tolist() == [2, 4, 6]

@@ -54,6 +54,47 @@ def test_tables_to_transpose(tmp_path):
         _core.transpose32(1, np.array([0, 2**31]), indices, values)
 
 
+def test_events(tmp_path):
+    n, one, empty = MOST + 1, np.ones(1, np.float32), np.zeros(0, np.float32)
+    starts, column = hole(tmp_path, np.int64, n + 1), hole(tmp_path, np.float32, n, 1)
+    nobody, none = np.zeros(1, np.int64), np.empty((n, 0), np.float32)
+    with refused(n, "rows"):
+        _core.solve_rows(starts, NONE32, empty, one[None], one, column[:, 0], None, column, None, 1)
+    with refused(n, "columns"):
+        _core.improve_rows(nobody, NONE32, empty, column, one, empty, None, 1, column[:0], 1)
+    with refused(n, "rows"):
+        _core.score_events(starts, NONE32, empty, none, none[:1], empty, 1)
+    index, value = hole(tmp_path, np.int32, n), column[:, 0]
+    with refused(n, "events"):
+        _core.sum_vectors(np.array([0, n]), index, value, none[:1], none[:1].copy(), 1)
+    codes = column[:1].copy(), one, one, np.zeros(1)
+    with refused(n, "events"):
+        decoded = np.zeros((1, 2), np.float32)
+        _core.encode_levels(np.array([0, n]), index, value, one[None], one[None], decoded, decoded, decoded,
+                            np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), one, np.ones(1, np.int32), 1,
+                            *codes, 1)  # fmt: skip
+
+
+def test_lists_of_events(tmp_path):
+    n, one, empty, nobody = MOST + 1, np.ones(1, np.float32), np.zeros(0, np.float32), np.zeros(1, np.int64)
+    starts, none = hole(tmp_path, np.int64, n + 1), np.empty((n, 0), np.float32)
+    with refused(n, "kinds of members"):
+        codes, gains = hole(tmp_path, np.uint8, n, 1), hole(tmp_path, np.float32, n)
+        queries = np.zeros((0, 8), np.float32)
+        _core.score_listed(codes, gains, gains, queries, np.zeros(0), nobody, NONE32, empty, empty, 1)
+    neighbors = np.empty((n, 0), np.int32), none
+    users = nobody, NONE32, nobody, NONE32
+    with refused(n, "rows"):
+        _core.find_neighbors(starts, NONE32, empty, empty, empty, *users, none, none, 1, 1, 1, 1, *neighbors, 1)
+    with refused(n, "members"):
+        neighbors = np.empty((1, 1), np.int32), one[None]
+        users = np.array([0, n]), hole(tmp_path, np.int32, n), np.zeros(2, np.int64), NONE32
+        starts = np.zeros(2, np.int64)
+        _core.find_neighbors(
+            starts, NONE32, empty, empty, empty, *users, one[None], one[None], 1, 1, 1, 1, *neighbors, 1
+        )
+
+
 def wide_design():
     """Return two blocks of as many ids as there can be, and one interaction, of the last row of each."""
     design = _core.Design32()

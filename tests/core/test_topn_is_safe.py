@@ -214,3 +214,15 @@ def test_candidates_are_checked():
     for wrong in (-2, 0, 100 + N, 2**62, -(2**63)):
         with pytest.raises(ValueError, match="candidates must be"):
             _core.rescore(**given | {"candidates": np.full((QUERIES, 2), wrong)}, n=1, n_threads=1)
+
+
+def test_chunks_without_a_bound_leave_the_others_in_order():
+    """The length of some vectors is infinite in single precision, and nothing is known of 0 times that."""
+    n = 64 * 60
+    biases = np.random.default_rng(0).permutation(n).astype(np.float32)  # a chunk has 64 that follow each other
+    vectors = np.where(biases[:, None] // 64 % 3 > 0, 1, np.full((n, WIDTH), 3e38, np.float32))
+    arrays = _core.arrange_vectors(vectors, biases, np.arange(n, dtype=np.int32), np.eye(WIDTH), 0.0, False)
+    bounded = np.isfinite(arrays["length"])
+    assert 0 < bounded.sum() < len(bounded)
+    promised = np.where(bounded, arrays["chunk_bias"], 0)
+    assert (np.diff(promised) <= 0).all()

@@ -45,7 +45,7 @@ def event_scores(
 
 def vector_sums(indptr: Starts, indices: Indices, values: Floats, vectors: Floats, n_threads: int = 1) -> Floats:
     """Return a sparse matrix times a dense one, whose rows are vectors."""
-    out = np.empty((len(indptr) - 1, vectors.shape[1]), np.float32)
+    out = np.empty((max(len(indptr) - 1, 0), vectors.shape[1]), np.float32)
     _core.sum_vectors(indptr, indices, values, vectors, out, n_threads)
     return out
 

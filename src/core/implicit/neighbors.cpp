@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "base/sizes.hpp"
 #include "linalg/gram.hpp"
 
 namespace bitfm {
@@ -55,6 +56,9 @@ class Regression {
     }
 
   private:
+    // Not a number, such as 0 × ∞, comes last: a sort of what has no order may leave its array.
+    static float ordered(float gain) { return gain == gain ? gain : 0; }
+
     int64_t first(int64_t item) const { return s_.events.start[item]; }
     int64_t last(int64_t item) const { return s_.events.start[item + 1]; }
 
@@ -77,7 +81,7 @@ class Regression {
             const float pull = lacking_[other] - s_.unobserved * s_.beta * everywhere;
             const auto n = static_cast<float>(s_.holders.of(other).size());
             const float size = s_.unobserved * n + (1 - s_.unobserved) * together_[other] + s_.ridge;
-            if (pull > 0 && size > 0) candidates_.push_back({pull * pull / size, other, pull});
+            if (pull > 0 && size > 0) candidates_.push_back({ordered(pull * pull / size), other, pull});
             together_[other] = lacking_[other] = 0;
         }
         const size_t n = std::min(candidates_.size(), static_cast<size_t>(s_.candidates));
@@ -149,7 +153,7 @@ class Regression {
         ranked_.clear();
         for (size_t i = 0; i < keep.size(); ++i)
             if (solved_[i] > 0)
-                ranked_.push_back({solved_[i] * solved_[i] * matrix_[keep[i] * all + keep[i]], keep[i], 0});
+                ranked_.push_back({ordered(solved_[i] * solved_[i] * matrix_[keep[i] * all + keep[i]]), keep[i], 0});
         std::sort(ranked_.begin(), ranked_.end(), [](const Candidate& a, const Candidate& b) {
             return a.gain != b.gain ? a.gain > b.gain : a.item < b.item;
         });
@@ -177,6 +181,9 @@ class Regression {
 }  // namespace
 
 void Sets::check(int64_t n, int64_t n_members) const {
+    require_at_most(static_cast<size_t>(n), kMostRows, "a list of sets", "sets");
+    require_at_most(static_cast<size_t>(n_members), kMostRows, "a list of sets", "kinds of members");
+    require_at_most(member.size(), kMostRows, "a list of sets", "members");
     require(count() == n && start.front() == 0 && start.back() == static_cast<int64_t>(member.size()) &&
                 std::is_sorted(start.begin(), start.end()),
             "the starts must rise from 0 to the number of members, one per set and one more");

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/isa.hpp"
+#include "base/sizes.hpp"
 #include "linalg/gram.hpp"
 
 namespace bitfm {
@@ -177,6 +178,9 @@ void EventRows::check(int64_t n, int64_t n_other) const {
 }
 
 void EventRows::check_layout(int64_t n, int64_t n_other) const {
+    require_at_most(static_cast<size_t>(n), kMostRows, "a table of events", "rows");
+    require_at_most(static_cast<size_t>(n_other), kMostRows, "a table of events", "columns");
+    require_at_most(index.size(), kMostRows, "a table of events", "events");
     require(n_rows() == n && start.front() == 0 && start.back() == static_cast<int64_t>(index.size()) &&
                 std::is_sorted(start.begin(), start.end()),
             "the rows' starts must rise from 0 to the number of events, one per row and one more");
@@ -191,12 +195,12 @@ void RowSystem::check(const Matrix<float>& out) const {
             "all vectors must have as many dimensions");
     require(static_cast<int64_t>(ridge.size()) == out.rows && (prior.rows == 0 || prior.has_shape(out.rows, width)),
             "one ridge and one prior per row are needed");
+    events.check(out.rows, other.rows);
     const auto at_least = [](std::span<const float> values, float least) {
         return std::all_of(values.begin(), values.end(), [least](float x) { return std::isfinite(x) && x >= least; });
     };
     require(at_least(unobserved, 0), "what unobserved pairs cost must be finite numbers from 0 up");
     require(at_least(ridge, std::numeric_limits<float>::min()), "ridges must be finite numbers above 0");
-    events.check(out.rows, other.rows);
 }
 
 void solve_rows(Team& team, const RowSystem& system, Matrix<float> out, std::span<float> leverage) {

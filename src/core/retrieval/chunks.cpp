@@ -78,7 +78,8 @@ std::vector<Chunk> make_chunks(std::span<const float> biases, std::span<const fl
             chunk.bias = std::max(chunk.bias, biases[static_cast<size_t>(item)]);
             reach = std::max(reach, reaches[static_cast<size_t>(item)]);
         }
-        promise.emplace_back(-(chunk.bias + weight * reach), chunks.size());
+        const double best = chunk.bias + weight * reach;  // 0 × ∞ has no place in an order
+        promise.emplace_back(std::isnan(best) ? 0 : -best, chunks.size());
         chunks.push_back(std::move(chunk));
     }
     std::sort(promise.begin(), promise.end());
