@@ -150,6 +150,18 @@ def test_fields_of_few_columns_are_held_by_a_stronger_penalty():
     assert ridge["item.empty"] == 30
 
 
+def test_columns_that_hardly_ever_meet_do_not_make_a_field_large():
+    """One user has seen 10,000 things that nobody else has; the λ of the ids is as without them."""
+    n, more = 40, 10_000
+    rng, seen = np.random.default_rng(0), (np.arange(n)[:, None] + np.arange(10)) % n
+    history = sp.csr_matrix((np.full(10 * n, 10**-0.5), (np.repeat(np.arange(n), 10), seen.ravel())), (n, n + more))
+    of_one = sp.csr_matrix((np.full(more, more**-0.5), (np.zeros(more, int), np.arange(n, n + more))), (1, n + more))
+    users = np.append(rng.integers(n, size=900), np.full(100, n))
+    user = Block(users, {"history": sp.vstack([history, of_one]), "id": sp.identity(n + 1)})
+    X = Blocks(user=user, item=Block(rng.integers(20, size=1000), {"id": sp.identity(20)}))
+    assert teachers.ridge_by_field(X)["user.id"] < 3 * 30
+
+
 def test_a_row_that_many_interactions_share_is_summed_up_once(monkeypatch):
     n, taken = 300, []
     history = sp.csr_matrix(np.full((1, n), 1 / np.sqrt(n)))

@@ -63,15 +63,20 @@ def teacher_by_descent(
 def ridge_by_field(blocks: Blocks) -> dict[str, float]:
     """Return λ of the factors: more where ratings meet in fewer than half the columns of a side's largest field.
 
-    Such columns could take on any length with the λ for many, and spare the other side the penalty.
+    Such columns could take on any length with the λ for many, and spare the other side the penalty. Columns that hardly
+    ever meet, as those of what a bot alone has rated, do not make a field large.
     """
     squares, seen, ridge = mean_squares(blocks), blocks.occurring(), {}
-    for field in blocks.fields:
-        most = max(other.size for other in blocks.fields if other.block == field.block)
-        part = slice(field.start, field.stop)
-        mass = squares[part][seen[part]].mean() if seen[part].any() else 0.0
-        ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, float(mass) * most / 2)
+    masses = {field: squares[field.start : field.stop][seen[field.start : field.stop]] for field in blocks.fields}
+    for field, mass in masses.items():
+        most = max(_breadth(other) for one, other in masses.items() if one.block == field.block)
+        ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, (float(mass.mean()) if len(mass) else 0.0) * most / 2)
     return ridge
+
+
+def _breadth(masses: Floats) -> float:
+    """Return how many columns there are, at most four times as many as would be if all met equally often."""
+    return min(len(masses), 4 * float(masses.sum()) ** 2 / (float(np.sum(masses**2)) or 1.0))
 
 
 def default_teacher(blocks: Blocks, *, trial: bool) -> FM:

@@ -40,14 +40,15 @@ def fit_ratings(settings: Recommender, tables: Tables, callback: Callback | None
     """Fit the model; return what was learnt, and what the model has learnt it from."""
     read, sides, context, pairs = tables.read, tables.sides, tables.context, tables.pairs
     model = _model_to_fit(settings)
-    observed = {name: np.unique(indices) for name, indices in pairs.items()}  # of the others there is nothing to learn
+    count = counted(pairs["user"])
+    observed = {name: np.unique(indices[count]) for name, indices in pairs.items()}  # there is nothing to learn of others
     widths = {"user": len(observed["item"])} if settings.history else {}
     widths |= {"item": len(observed["user"])} if settings.raters else {}
-    blocks, y = _examples(sides, tables.contexts(), read, pairs, observed, widths)
+    blocks, y = _examples(sides, tables.contexts(), read, pairs, count, observed, widths)
     model.fit(blocks, y, callback=callback)
     scores = model.predict(blocks)
 
-    count, ratings = counted(pairs["user"]), read.target
+    ratings = read.target
     assert ratings is not None
     if context:
         unknown, ratings = Block(np.zeros(len(y), np.int32), encode(context, {})), ratings.copy()
@@ -84,8 +85,8 @@ def rating_data(state: RatingState, interactions: Interactions) -> TrainingData:
     sides = {name: state.side(name) for name in SEEN_FIELDS}
     ids = {name: np.arange(len(side)) for name, side in sides.items()}
     widths = {name: state.sizes[name, seen] for name, seen in SEEN_FIELDS.items() if (name, seen) in state.sizes}
-    contexts = contexts_of(state, interactions)
-    return _examples(sides, contexts, interactions, pairs_of(sides, interactions), ids, widths)
+    contexts, pairs = contexts_of(state, interactions), pairs_of(sides, interactions)
+    return _examples(sides, contexts, interactions, pairs, counted(pairs["user"]), ids, widths)
 
 
 def _model_to_fit(settings: Recommender) -> DistilledFM | DiscreteFM:
@@ -105,26 +106,26 @@ def _examples(
     contexts: Block | None,
     interactions: Interactions,
     pairs: Indices,
+    count: npt.NDArray[np.bool_],
     ids: Indices,
     widths: Mapping[str, int],
 ) -> TrainingData:
-    """Return blocks and targets.
+    """Return blocks and targets of the interactions that count.
 
     Rows and columns of users and items are those of `ids`; `widths` are those of what a side has seen, if it has a
-    field for it. Of a user with too many ratings, some are examples; all are history.
+    field for it.
     """
-    users, items = (np.searchsorted(ids[name], pairs[name]).astype(np.int32) for name in SEEN_FIELDS)
+    users, items = (np.searchsorted(ids[name], pairs[name][count]).astype(np.int32) for name in SEEN_FIELDS)
     log = InteractionMatrix.of(users, items, (len(ids["user"]), len(ids["item"])))
-    learnt = counted(users)
     assert interactions.target is not None
     blocks = {}
     for name, rows in (("user", users), ("item", items)):
         own, eye, width = sides[name].fields(ids[name]), FeatureTable.eye(len(ids[name])), widths.get(name)
         tables = field_tables(name, own, None if width is None else log.side(name), width, eye)
-        blocks[name] = Block(rows[learnt], tables)
+        blocks[name] = Block(rows, tables)
         if name == "user" and contexts is not None:  # users and context, which queries are made of, come first
-            blocks[CONTEXT] = Block(contexts.rows[learnt], contexts.tables)
-    return Blocks(**blocks), interactions.target[learnt]
+            blocks[CONTEXT] = Block(contexts.rows[count], contexts.tables)
+    return Blocks(**blocks), interactions.target[count]
 
 
 def _moments(state: RatingState, learnt: InteractionMatrix) -> dict[str, SideMoments]:
