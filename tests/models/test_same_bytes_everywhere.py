@@ -44,6 +44,10 @@ rec.fit(shop.ratings, users=shop.readers, items=shop.books, user="reader", item=
 rec.add_ratings({"reader": ["new", "new"], "title": shop.books["title"][:2], "rating": [5, 1]})
 rec.save(sys.argv[1])
 print("file", hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())
+events = Recommender(16).fit(shop.ratings, items=shop.books, user="reader", item="title", target=None)
+events.add_events({"reader": ["new", "new"], "title": shop.books["title"][:2]})
+events.save(sys.argv[1])
+print("events", hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())
 for frame in (rec.recommend_new([(shop.books["title"][7], 2)]), rec.similar_items(shop.books["title"][0])):
     print("query", np.asarray(frame["score"]).tobytes().hex())
 """

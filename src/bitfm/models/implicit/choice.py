@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import best_of_scores, multiply
+from bitfm.core import best_of_scores, logarithm, multiply
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models.implicit.data import EventList
 from bitfm.models.implicit.events import Events, hold_out
@@ -246,4 +246,4 @@ def ndcg(
     return np.asarray(np.divide(np.sum(hits * discounts, axis=1), ideal, out=np.zeros(n), where=ideal > 0))
 
 
-_DISCOUNTS = 1 / np.log2(np.arange(2, _K + 2))
+_DISCOUNTS = logarithm(np.array([2.0])) / logarithm(np.arange(2.0, _K + 2))

@@ -58,12 +58,12 @@ def _start(encoding: Encoding, sizes: Vectors, unobserved: float, seed: int) -> 
     metric = encoding.unobserved * (1 + mean / unobserved)
     metric = metric + float(encoding.ridge[observed].mean(dtype=np.float64)) * np.eye(rank)
     squares, axes = eigh(metric)
-    root, inverse = axes * np.sqrt(squares) @ axes.T, axes / np.sqrt(squares) @ axes.T
+    root, inverse = multiply(axes * np.sqrt(squares), axes.T), multiply(axes / np.sqrt(squares), axes.T)
     points = multiply(encoding.items.astype(np.float64), root, threads)
     mean_point = points[observed].mean(axis=0)
-    length = float(np.sqrt(mean_point @ mean_point))
+    length = float(np.sqrt(np.sum(mean_point**2)))
     direction = mean_point / length if length > 0 else np.eye(rank)[0]
-    along = points @ direction
+    along = multiply(points, direction[:, None], encoding.n_threads)[:, 0]
     rest = points - along[:, None] * direction
     order = np.argsort(-sizes, kind="stable")[:_ROTATED_ITEMS]
     rotation = _rotation(rest[order], n, seed, threads)
