@@ -34,7 +34,9 @@ _stderr = Console(stderr=True)
 _STAGES = {
     "trial": "trying settings on a part",
     "weights": "learning weights",
-    **dict.fromkeys(("regularization", "features", "neighbors", "contexts"), "trying settings on a part"),
+    **dict.fromkeys(
+        ("regularization", "feature_strength", "ratio", "neighbors", "contexts"), "trying settings on a part"
+    ),
     **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),
     **dict.fromkeys(("distillation", "codes"), "learning bits"),
 }

@@ -25,12 +25,13 @@ __all__ = ["choose_settings", "ndcg"]
 Vectors = npt.NDArray[np.float32]
 
 _REGULARIZATIONS = (0.08, 0.12, 0.18, 0.27, 0.4, 0.6, 0.9)
-_STRENGTHS = (1.0, 0.3, 0.1, 0.03)
+_STRENGTHS = (0.3, 0.1, 0.03)
 _NEIGHBORS = ((1.0, 20.0), (0.3, 10.0), (0.1, 5.0))
 _SHARES = (1.0, 1.5, 2.2, 3.3, 5.0)
 _CONTEXTS = (None, 0.2, 1.0, 5.0)
 _REPEATS = (0.0, 0.1, 0.3, 1.0, 3.0)
-_RANK, _SWEEPS = 64, 5  # of teachers that are compared; with features the rank of the fit
+_RATIOS = (2.5, 5.0, 10.0, 20.0)
+_SWEEPS = 5  # of teachers that are compared
 _FRACTION = 0.2
 _K = 20
 _MOST_USERS, _FEWEST_USERS, _MOST_SCORES = 8000, 300, 5 * 10**7
@@ -61,43 +62,33 @@ class _Trial:
 def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
     """Return the best of a few settings.
 
-    The penalty of features falls and the regularization rises, each as long as that helps; then come the settings of
-    neighbours, and last what contexts and repeats count for. Each is what ranks a held-out fifth of each user's events
-    best.
+    The penalty of features, the regularization and what pairs without an event count for are changed one after the
+    other, each step by step as long as that helps; then come the settings of neighbours, and last what contexts and
+    repeats count for. Each is what ranks a held-out fifth of each user's events best.
     """
     events, rng = fit.data.events, np.random.default_rng(fit.seed)
     part, held_out = hold_out(events, _FRACTION, rng)
     users = np.flatnonzero((part.user_sizes > 0) & (held_out.user_sizes > 0))
     users = np.sort(rng.permutation(users)[: _most_rows(events)])
     trial = _Trial(replace(fit, data=fit.data.with_events(part, None)), held_out, users)
-    settings = EventSettings()
+    settings = EventSettings(feature_strength=_STRENGTHS[0])
 
     def report(stage: str, number: int, total: int, quality: float) -> bool:
         return progress.report(stage, number, total, 1 - float(quality), 1 - float(quality))
 
     if not len(users):
         return settings
-    has_features = any(side is not None for side in fit.sides)
-    rank = fit.rank if has_features else min(fit.rank, _RANK)  # features are worth more dimensions
-
-    def best_of(stage: str, name: str, values: tuple[float, ...]) -> tuple[EventSettings, bool]:
-        """Return the settings with the best of some values, of which none is tried after one that is worse."""
-        best, found, stopped = -1.0, settings, False
-        for number, value in enumerate(values, 1):
-            changed: dict[str, Any] = {name: value}
-            tried = settings._replace(**changed)
-            quality = _of_vectors(trial, trial.fit.teacher(tried, rank, _SWEEPS))
-            stopped = report(stage, number, len(values), quality)
-            if quality < best or stopped:
-                return found if quality < best else tried, stopped
-            best, found = quality, tried
-        return found, stopped
-
-    stopped = False
-    if has_features:
-        settings, stopped = best_of("features", "feature_strength", _STRENGTHS)
-    if not stopped:
-        settings, stopped = best_of("regularization", "regularization", _REGULARIZATIONS)
+    steps: list[tuple[str, tuple[float, ...], int]] = [
+        ("regularization", _REGULARIZATIONS, _REGULARIZATIONS.index(settings.regularization)),
+        ("ratio", _RATIOS, _RATIOS.index(settings.ratio)),
+    ]
+    if any(side is not None for side in fit.sides):
+        steps.insert(0, ("feature_strength", _STRENGTHS, 0))
+    best, stopped = -1.0, False
+    for name, values, start in steps:
+        settings, best, stopped = _climbed(trial, settings, best, name, values, start, report)
+        if stopped:
+            break
     if fit.n_neighbors and not stopped:
         settings = _with_neighbors(trial, settings, report)
     if fit.data.each is not None and fit.bits and not stopped:
@@ -106,6 +97,50 @@ def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
 
 
 Report = Callable[[str, int, int, float], bool]
+
+
+def _climbed(
+    trial: _Trial,
+    settings: EventSettings,
+    best: float,
+    name: str,
+    values: tuple[float, ...],
+    start: int,
+    report: Report,
+) -> tuple[EventSettings, float, bool]:
+    """Go from one of some values to the next as long as that ranks better, or else to the one before.
+
+    Return the settings with the best, its quality, and whether to stop. `best` is that of the start, if it is known.
+    """
+    number = 0
+
+    def tried(place: int) -> tuple[EventSettings, float, bool]:
+        nonlocal number
+        number += 1
+        changed: dict[str, Any] = {name: values[place]}
+        there = settings._replace(**changed)
+        quality = _of_vectors(trial, trial.fit.teacher(there, n_iter=_SWEEPS))
+        return there, quality, report(name, number, len(values), quality)
+
+    if best < 0:
+        settings, best, stopped = tried(start)
+        if stopped:
+            return settings, best, True
+    found = settings
+    for way in (1, -1):
+        place = start + way
+        while 0 <= place < len(values):
+            there, quality, stopped = tried(place)
+            if quality > best:
+                found, best = there, quality
+            if stopped:
+                return found, best, True
+            if found is not there:
+                break
+            place += way
+        if found is not settings:
+            break
+    return found, best, False
 
 
 def _with_neighbors(trial: _Trial, settings: EventSettings, report: Report) -> EventSettings:

@@ -23,7 +23,7 @@ __all__ = ["RATIO", "Coded", "EventFit", "EventSettings"]
 Vectors = npt.NDArray[np.float32]
 
 _CONTEXT_STEPS = 12
-RATIO = 10.0  # how much all unobserved pairs count, against all events
+RATIO = 10.0
 
 
 class EventSettings(NamedTuple):
@@ -33,6 +33,7 @@ class EventSettings(NamedTuple):
     feature_strength: float = 0.1  # the penalty of features' vectors, beside those of rows
     neighbors: NeighborSettings = NeighborSettings()
     context: float | None = 1.0  # its penalty, beside that of a user; None: contexts count for nothing
+    ratio: float = RATIO  # how much all pairs without an event count, against all events
     repeat: float = 0.0  # what an item counts for its own, beside the scale of vectors
 
 
@@ -60,7 +61,8 @@ class EventFit:
 
     def weights(self, settings: EventSettings) -> EventWeights:
         """Return the weights of the objective."""
-        return EventWeights(RATIO * self.data.events.density, settings.regularization / (1 + RATIO))
+        ratio = settings.ratio
+        return EventWeights(ratio * self.data.events.density, settings.regularization / (1 + ratio))
 
     @cached_property
     def sides(self) -> tuple[SideFeatures | None, SideFeatures | None]:

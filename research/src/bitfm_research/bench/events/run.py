@@ -14,7 +14,7 @@ from bitfm.core import multiply
 from bitfm.models.implicit import ImplicitFM
 from bitfm.models.implicit.choice import choose_settings
 from bitfm.models.implicit.data import EventData
-from bitfm.models.implicit.fit import RATIO, EventFit
+from bitfm.models.implicit.fit import EventFit
 from bitfm.models.implicit.neighbors import learn_neighbors
 from bitfm.models.implicit.teacher import own_axes
 from bitfm.models.progress import Progress
@@ -121,7 +121,7 @@ def _of_floats(
         begin = time.perf_counter()
         data = EventData(split.train, ("user", "item"), {})
         chosen = choose_settings(EventFit(data, 0, 8, 128, 8, split.seed, threads), Progress(0, None))
-        weights, _, items = fit_floats(split, (chosen.regularization, RATIO))
+        weights, _, items = fit_floats(split, (chosen.regularization, chosen.ratio))
         gram, axes = own_axes(items, threads)
         items = multiply(items, axes, threads)
         neighbors, users = learn_neighbors(split.train, items, gram, weights, 8, chosen.neighbors, None, threads)
