@@ -35,6 +35,7 @@ _SWEEPS = 5  # of teachers that are compared
 _FRACTION = 0.2
 _K = 20
 _MOST_USERS, _FEWEST_USERS, _MOST_SCORES = 8000, 300, 5 * 10**7
+_MOST_TRIALS, _ENOUGH_USERS = 4, 3000
 _MOST_AT_ONCE, _NUMBERS_AT_ONCE = 512, 1 << 24  # rows of scores, and the numbers in them
 
 
@@ -66,17 +67,13 @@ def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
     other, each step by step as long as that helps; then come the settings of neighbours, and last what contexts and
     repeats count for. Each is what ranks a held-out fifth of each user's events best.
     """
-    events, rng = fit.data.events, np.random.default_rng(fit.seed)
-    part, held_out = hold_out(events, _FRACTION, rng)
-    users = np.flatnonzero((part.user_sizes > 0) & (held_out.user_sizes > 0))
-    users = np.sort(rng.permutation(users)[: _most_rows(events)])
-    trial = _Trial(replace(fit, data=fit.data.with_events(part, None)), held_out, users)
+    trials = _trials(fit)
     settings = EventSettings(feature_strength=_STRENGTHS[0])
 
     def report(stage: str, number: int, total: int, quality: float) -> bool:
         return progress.report(stage, number, total, 1 - float(quality), 1 - float(quality))
 
-    if not len(users):
+    if not trials:
         return settings
     steps: list[tuple[str, tuple[float, ...], int]] = [
         ("regularization", _REGULARIZATIONS, _REGULARIZATIONS.index(settings.regularization)),
@@ -86,11 +83,11 @@ def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
         steps.insert(0, ("feature_strength", _STRENGTHS, 0))
     best, stopped = -1.0, False
     for name, values, start in steps:
-        settings, best, stopped = _climbed(trial, settings, best, name, values, start, report)
+        settings, best, stopped = _climbed(trials, settings, best, name, values, start, report)
         if stopped:
             break
     if fit.n_neighbors and not stopped:
-        settings = _with_neighbors(trial, settings, report)
+        settings = _with_neighbors(trials, settings, report)
     if fit.data.each is not None and fit.bits and not stopped:
         settings = _with_contexts(fit, settings, report)
     return settings
@@ -99,8 +96,24 @@ def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
 Report = Callable[[str, int, int, float], bool]
 
 
+def _trials(fit: EventFit) -> list[_Trial]:
+    """Hold events out: once, or several times where there are few users to look at."""
+    events, rng = fit.data.events, np.random.default_rng(fit.seed)
+    trials: list[_Trial] = []
+    while len(trials) < _MOST_TRIALS:
+        part, held_out = hold_out(events, _FRACTION, rng)
+        users = np.flatnonzero((part.user_sizes > 0) & (held_out.user_sizes > 0))
+        users = np.sort(rng.permutation(users)[: _most_rows(events)])
+        if not len(users):
+            break
+        trials.append(_Trial(replace(fit, data=fit.data.with_events(part, None)), held_out, users))
+        if len(trials) * len(users) >= _ENOUGH_USERS:
+            break
+    return trials
+
+
 def _climbed(
-    trial: _Trial,
+    trials: list[_Trial],
     settings: EventSettings,
     best: float,
     name: str,
@@ -119,7 +132,7 @@ def _climbed(
         number += 1
         changed: dict[str, Any] = {name: values[place]}
         there = settings._replace(**changed)
-        quality = _of_vectors(trial, trial.fit.teacher(there, n_iter=_SWEEPS))
+        quality = float(np.mean([_of_vectors(trial, trial.fit.teacher(there, n_iter=_SWEEPS)) for trial in trials]))
         return there, quality, report(name, number, len(values), quality)
 
     if best < 0:
@@ -143,22 +156,16 @@ def _climbed(
     return found, best, False
 
 
-def _with_neighbors(trial: _Trial, settings: EventSettings, report: Report) -> EventSettings:
-    fit = trial.fit
-    if fit.bits:
-        coded = fit.coded(settings)
-        items = coded.codes.vectors(n_threads=fit.n_threads)
-    else:
-        items = fit.teacher(settings).items
-        gram, axes = own_axes(items, fit.n_threads)
-        items = multiply(items, axes, fit.n_threads)
-        coded = Coded(None, gram, None, None, None)  # type: ignore[arg-type]
+def _with_neighbors(trials: list[_Trial], settings: EventSettings, report: Report) -> EventSettings:
+    ready = [(trial, *_vectors(trial.fit, settings)) for trial in trials]
     best = -1.0
     for number, (unobserved, ridge) in enumerate(_NEIGHBORS, 1):
         tried = settings._replace(neighbors=NeighborSettings(unobserved, ridge, 1.0))
-        found, users = fit.neighbors(tried, coded, items)
-        qualities = trial.qualities(partial(_blends, trial, found, users, items), len(_SHARES))
-        padded = np.pad(qualities, 1, mode="edge")
+        qualities = []
+        for trial, coded, items in ready:
+            found, users = trial.fit.neighbors(tried, coded, items)
+            qualities.append(trial.qualities(partial(_blends, trial, found, users, items), len(_SHARES)))
+        padded = np.pad(np.mean(qualities, axis=0), 1, mode="edge")
         smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4  # a peak that its neighbours share is no accident
         for share, quality in zip(_SHARES, smooth.tolist(), strict=True):
             if quality > best:
@@ -168,6 +175,16 @@ def _with_neighbors(trial: _Trial, settings: EventSettings, report: Report) -> E
     # The fit has more events than the trial had, and neighbours gain more from events than vectors do.
     chosen = settings.neighbors
     return settings._replace(neighbors=chosen._replace(share=(1 - _FRACTION) * chosen.share))
+
+
+def _vectors(fit: EventFit, settings: EventSettings) -> tuple[Coded, Vectors]:
+    """Return the items as codes and as what these stand for; without bits as they are."""
+    if fit.bits:
+        coded = fit.coded(settings)
+        return coded, coded.codes.vectors(n_threads=fit.n_threads)
+    items = fit.teacher(settings).items
+    gram, axes = own_axes(items, fit.n_threads)
+    return Coded(None, gram, None, None, None), multiply(items, axes, fit.n_threads)  # type: ignore[arg-type]
 
 
 def _blends(
