@@ -41,7 +41,7 @@ def fit_ratings(settings: Recommender, tables: Tables, callback: Callback | None
     read, sides, context, pairs = tables.read, tables.sides, tables.context, tables.pairs
     model = _model_to_fit(settings)
     count = counted(pairs["user"])
-    observed = {name: np.unique(indices[count]) for name, indices in pairs.items()}  # there is nothing to learn of others
+    observed = {name: np.unique(indices[count]) for name, indices in pairs.items()}  # nothing is learnt of others
     widths = {"user": len(observed["item"])} if settings.history else {}
     widths |= {"item": len(observed["user"])} if settings.raters else {}
     blocks, y = _examples(sides, tables.contexts(), read, pairs, count, observed, widths)
