@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import bitfm
-from attacks.subjects import rich_recommender, use_rich
+from attacks.mutators import File
+from attacks.subjects import bare_recommender, rich_recommender, use_rich
 from bitfm import BitfmError, ModelFileError, persist
 from bitfm.recommender import open_recommender
 
@@ -199,3 +200,22 @@ def test_other_files_are_no_recommender(tmp_path):
         bitfm.load(path)
     with pytest.raises(FileNotFoundError):
         bitfm.load(tmp_path / "missing.bitfm")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("numbers", 1e300), ("tables.log.values", 0), ("user_gram", -1e30)])
+def test_numbers_that_events_cannot_have_are_found_where_they_are_read(tmp_path, name, wrong):
+    """The core refuses them, or equations have no solution; either is the file's fault, and says so."""
+    path = tmp_path / "events.bitfm"
+    bare_recommender().save(path)
+    file = File(path.read_bytes())
+    path.unlink()  # the file may still be mapped
+    path.write_bytes(file.with_tensor(name, np.full_like(file.tensor(name), wrong)))
+
+    def use():
+        rec = bitfm.load(path)
+        rec.recommend(1)
+        rec.add_events({"u": [1, 500], "i": ["i1", "i500"]})
+
+    with pytest.raises(ModelFileError, match=r"events.bitfm: the model is damaged: .*get a fresh copy") as error:
+        use()
+    assert str(error.value).count(str(path)) == 1

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bitfm
-from bitfm.recommender._ratings import heavy_users
-from bitfm.recommender._ratings.heavy_users import counted
+from bitfm.recommender import _heavy_users as heavy_users
+from bitfm.recommender._heavy_users import counted
 
 N_USERS, N_ITEMS, PER_USER, HELD_OUT, FEW = 150, 120, 20, 10, 400
 
@@ -20,7 +20,7 @@ N_USERS, N_ITEMS, PER_USER, HELD_OUT, FEW = 150, 120, 20, 10, 400
 def kept(counts):
     """How many interactions of each user count."""
     users = np.repeat(np.arange(len(counts)), counts)
-    return np.bincount(users[counted(users)], minlength=len(counts)).tolist()
+    return np.bincount(users[counted(users, np.arange(len(users)))], minlength=len(counts)).tolist()
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,25 @@ def test_nobody_has_more_than_their_limit(counts):
 
 def test_those_that_count_are_evenly_spaced_and_always_the_same():
     users = np.random.default_rng(0).permutation(np.repeat([3, 7, 8, 9], [20_000, 5, 5, 5]))
-    count = counted(users)
-    np.testing.assert_array_equal(count, counted(users))
+    items = np.arange(len(users))
+    count = counted(users, items)
+    np.testing.assert_array_equal(count, counted(users, items))
     assert count[users != 3].all()
     np.testing.assert_array_equal(np.flatnonzero(count[users == 3]), np.arange(5000) * 4)
+
+
+@pytest.mark.parametrize("n_common", [3000, 8000])
+def test_items_that_others_have_had_come_first(n_common):
+    """They tell more of others than those that a bot alone has, of which a model would learn a great deal in vain."""
+    users = np.append(np.zeros(20_000, int), np.arange(n_common) + 1)
+    items = np.append(np.arange(20_000), np.arange(n_common) * 2)
+    of_bot = np.flatnonzero(counted(users, items)[:20_000])
+    common = of_bot[np.isin(of_bot, items[20_000:])]
+    assert len(of_bot) == 5000
+    assert len(common) == min(n_common, 5000)
+    assert np.ptp(np.diff(common)) <= 2
+    repeated = np.append(np.zeros(20_000, int), [1, 2]), np.append(np.arange(20_000) // 2, [7, 8])
+    assert counted(*repeated)[[14, 15, 16, 17]].all()  # of what is had twice, but by the bot alone, half is left out
 
 
 def tastes(n_bot=0):
@@ -130,7 +145,9 @@ def test_contexts_of_a_bot_count_alike(monkeypatch):
     rec = bitfm.Recommender(bits=32).fit(table, context=["day"], keep_training_data=True)
     blocks, y = rec.training_data()
     own = blocks.blocks["user"].rows == rec.state.users.indices_of([N_USERS])
-    assert own.sum() == counted(table["user_id"].to_numpy())[-len(bot) :].sum() < len(bot)
+    assert (
+        own.sum() == counted(*(table[name].to_numpy() for name in ("user_id", "item_id")))[-len(bot) :].sum() < len(bot)
+    )
     assert rec.state.log.by_user.n_entries == len(table)
     np.testing.assert_array_equal(rec.training_data(table)[1], y)
 
@@ -141,3 +158,15 @@ def test_a_user_of_many_events_does_not_spoil_the_others():
     alone = bitfm.Recommender(bits=32).fit(train, target=None).evaluate(test, **of_others)
     beside = bitfm.Recommender(bits=32).fit(pl.concat([train, bot]), target=None).evaluate(test, **of_others)
     assert beside.ndcg > 0.95 * alone.ndcg
+
+
+def test_of_events_so_many_count(monkeypatch):
+    monkeypatch.setattr(heavy_users, "_NEVER_TOO_MANY", 50)
+    train, _, bot = tastes(1000)
+    table = pl.concat([train, bot]).drop("rating").with_columns(day=pl.lit("Monday"))
+    rec = bitfm.Recommender(bits=16).fit(table, target=None, context=["day"], keep_training_data=True)
+    count = counted(*(table[name].to_numpy() for name in ("user_id", "item_id")))
+    blocks, y = rec.training_data()
+    assert len(y) == len(blocks) == count.sum() < len(table)
+    assert rec.state.log.by_user.n_entries == len(table)
+    assert len(rec.training_data(table)[1]) == len(y)

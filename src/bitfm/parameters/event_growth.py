@@ -42,6 +42,18 @@ def with_event_items(
     users : array of float32
         The vectors of these users.
     """
+    with parameters.naming_file():
+        return _with_event_items(parameters, which, tables, events, users, n_threads)
+
+
+def _with_event_items(
+    parameters: ImplicitParameters,
+    which: npt.NDArray[Any],
+    tables: Mapping[str, FeatureTable],
+    events: FeatureTable,
+    users: Vectors,
+    n_threads: int,
+) -> ImplicitParameters:
     weights, side = parameters.weights, parameters.users
     said = parameters.said(parameters.fields[-1].block, tables, n_threads)
     priors = np.zeros((len(which), parameters.items.rank), np.float32) if said is None else said

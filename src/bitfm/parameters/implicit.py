@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from bitfm.core import score_listed
 from bitfm.data.blocks import FieldSpan
 from bitfm.data.feature_table import FeatureTable, check_rows
+from bitfm.errors import ModelFileError
 from bitfm.parameters.event_fold_in import EventWeights, fold_in_events
 from bitfm.parameters.feature_vectors import FeatureVectors
 from bitfm.parameters.item_codes import ItemCodes
@@ -174,7 +176,8 @@ class ImplicitParameters:
         vectors = self.items.vectors(distinct, n_threads)
         if priors is None and self.user_features:
             priors = np.repeat(self.users.mean[None], len(histories), axis=0)
-        found = fold_in_events(table, vectors, self.gram, self.weights, self.n_observed, priors, n_threads)
+        with self.naming_file():
+            found = fold_in_events(table, vectors, self.gram, self.weights, self.n_observed, priors, n_threads)
         if priors is None:
             found[np.diff(indptr) == 0] = self.users.mean
         return found
@@ -212,13 +215,21 @@ class ImplicitParameters:
                 added = np.where(known[places] == asked, extra.values[places], np.float32(0))
         return np.asarray(self._listed(scales, vectors, wanted, added, n_threads).values, np.float32)
 
-    def _added(self, histories: FeatureTable) -> FeatureTable:
+    @contextmanager
+    def naming_file(self) -> Iterator[None]:
+        """Name the file, if there is one, in errors about numbers: they are those of a damaged one."""
         try:
-            return self.neighbors.sums(histories, self.repeat)
+            yield
+        except ModelFileError:
+            raise
         except ValueError as error:
             if self.file is None:
                 raise
-            raise damage(self.file, f"the model is damaged: {error}") from None
+            raise damage(self.file, f"the model is damaged: {str(error).rstrip('.')}") from None
+
+    def _added(self, histories: FeatureTable) -> FeatureTable:
+        with self.naming_file():
+            return self.neighbors.sums(histories, self.repeat)
 
     def _queries(self, users: Vectors, n_threads: int) -> tuple[npt.NDArray[np.float64], Vectors]:
         of_weights, vectors = self.items.queries(users, n_threads)

@@ -17,6 +17,7 @@ from bitfm.data.vocabulary import Vocabulary
 from bitfm.models import Callback, ImplicitFM
 from bitfm.recommender._events.state import EventState
 from bitfm.recommender._events.strengths import Strengths
+from bitfm.recommender._heavy_users import counted
 from bitfm.recommender._inputs import contexts_of
 from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._reading import Tables, pairs_of
@@ -40,8 +41,9 @@ def fit_events(settings: Recommender, tables: Tables, callback: Callback | None)
     strengths = Strengths.of(settings, read)
     values = strengths.values(read, "interactions")
     model = _model_to_fit(settings)
-    blocks = _blocks(sides, tables.contexts(), pairs)
-    model.fit(blocks, values, callback=callback)
+    count = counted(pairs["user"], pairs["item"])
+    blocks = _blocks(sides, tables.contexts(), pairs, count)
+    model.fit(blocks, values[count], callback=callback)
     kept = settings.keep_interactions
     users, shape = sides["user"], (len(sides["user"]), len(sides["item"]))
     log = InteractionMatrix.summed(pairs["user"], pairs["item"], shape, values)
@@ -64,15 +66,17 @@ def fit_events(settings: Recommender, tables: Tables, callback: Callback | None)
         strengths=strengths,
         keeps_users=kept,
     )
-    return state, (blocks, values)
+    return state, (blocks, values[count])
 
 
 def event_data(state: EventState, interactions: Interactions) -> TrainingData:
     """Return events as a model with the state's fields would learn from them."""
     state.need_users("training_data")
     sides = {"user": state.users, "item": state.items}
-    blocks = _blocks(sides, contexts_of(state, interactions), pairs_of(sides, interactions))
-    return blocks, state.strengths.values(interactions, "interactions")
+    pairs = pairs_of(sides, interactions)
+    count = counted(pairs["user"], pairs["item"])
+    blocks = _blocks(sides, contexts_of(state, interactions), pairs, count)
+    return blocks, state.strengths.values(interactions, "interactions")[count]
 
 
 def without_rows(side: Side) -> Side:
@@ -92,12 +96,18 @@ def _model_to_fit(settings: Recommender) -> ImplicitFM:
     return found
 
 
-def _blocks(sides: Mapping[str, Side], contexts: Block | None, pairs: Mapping[str, npt.NDArray[Any]]) -> Blocks:
+def _blocks(
+    sides: Mapping[str, Side],
+    contexts: Block | None,
+    pairs: Mapping[str, npt.NDArray[Any]],
+    count: npt.NDArray[np.bool_],
+) -> Blocks:
+    """Return the events that count."""
     blocks = {}
     for name in ("user", "item"):
         everything = np.arange(len(sides[name]))
         ids = {"history" if name == "user" else "id": FeatureTable.eye(len(everything))}
-        blocks[name] = Block(pairs[name], {**sides[name].fields(everything), **ids})
+        blocks[name] = Block(pairs[name][count], {**sides[name].fields(everything), **ids})
         if name == "user" and contexts is not None:
-            blocks[CONTEXT] = contexts
+            blocks[CONTEXT] = Block(contexts.rows[count], contexts.tables)
     return Blocks(**blocks)

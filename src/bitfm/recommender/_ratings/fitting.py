@@ -15,9 +15,9 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.interactions import Interactions
 from bitfm.models import Callback, DiscreteFM, DistilledFM
 from bitfm.parameters import Prior, SideMoments, ids_of, prior_variance, with_all_ids
+from bitfm.recommender._heavy_users import counted
 from bitfm.recommender._inputs import contexts_of
 from bitfm.recommender._matrix import InteractionMatrix
-from bitfm.recommender._ratings.heavy_users import counted
 from bitfm.recommender._ratings.state import RatingState
 from bitfm.recommender._reading import Tables, pairs_of
 from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, Side, encode, field_tables
@@ -40,8 +40,8 @@ def fit_ratings(settings: Recommender, tables: Tables, callback: Callback | None
     """Fit the model; return what was learnt, and what the model has learnt it from."""
     read, sides, context, pairs = tables.read, tables.sides, tables.context, tables.pairs
     model = _model_to_fit(settings)
-    count = counted(pairs["user"])
-    observed = {name: np.unique(indices[count]) for name, indices in pairs.items()}  # of others there is nothing
+    count = counted(pairs["user"], pairs["item"])
+    observed = {name: np.unique(indices[count]) for name, indices in pairs.items()}  # nothing is learnt of others
     widths = {"user": len(observed["item"])} if settings.history else {}
     widths |= {"item": len(observed["user"])} if settings.raters else {}
     blocks, y = _examples(sides, tables.contexts(), read, pairs, count, observed, widths)
@@ -86,7 +86,7 @@ def rating_data(state: RatingState, interactions: Interactions) -> TrainingData:
     ids = {name: np.arange(len(side)) for name, side in sides.items()}
     widths = {name: state.sizes[name, seen] for name, seen in SEEN_FIELDS.items() if (name, seen) in state.sizes}
     contexts, pairs = contexts_of(state, interactions), pairs_of(sides, interactions)
-    return _examples(sides, contexts, interactions, pairs, counted(pairs["user"]), ids, widths)
+    return _examples(sides, contexts, interactions, pairs, counted(pairs["user"], pairs["item"]), ids, widths)
 
 
 def _model_to_fit(settings: Recommender) -> DistilledFM | DiscreteFM:

@@ -14,11 +14,11 @@ _TIMES_MEDIAN = 20
 _SHARE = 0.1  # of all that count: with more, one user decides on the noise, the priors and the codes of all others
 
 
-def counted(users: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which interactions count, given the index of each one's user: of bots and test accounts, not all.
+def counted(users: npt.NDArray[Any], items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which interactions count, given the indices of users and items: of bots and test accounts, not all.
 
     A user may have 5000 interactions, or 20 times the median user's, or a tenth of all that count, whichever is most.
-    Of more, so many count, evenly spaced.
+    Of more, so many count, evenly spaced: those of items that others have had, too, and if these are fewer, some more.
     """
     counts = np.bincount(users)
     least = max(_NEVER_TOO_MANY, _TIMES_MEDIAN * float(np.median(counts[counts > 0])))
@@ -26,8 +26,18 @@ def counted(users: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     while (less := int(max(least, _SHARE * float(np.minimum(counts, most).sum())))) < most:
         most = less
     count = np.ones(len(users), bool)
-    for user in np.flatnonzero(counts > most):
+    heavy = np.flatnonzero(counts > most)
+    times = np.bincount(items) if len(heavy) else items
+    for user in heavy:
         rows = np.flatnonzero(users == user)
+        common = times[items[rows]] > np.bincount(items[rows])[items[rows]]
         count[rows] = False
-        count[rows[np.arange(most) * len(rows) // most]] = True
+        count[_spaced(rows[common], most)] = True
+        count[_spaced(rows[~common], most - int(common.sum()))] = True
     return count
+
+
+def _spaced(rows: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:
+    """Return n of the rows at most, at equal distances."""
+    n = min(max(n, 0), len(rows))
+    return rows[np.arange(n) * len(rows) // max(n, 1)]
