@@ -60,7 +60,7 @@ def place(distillation, codes, gains):
     distillation.codes[...], distillation.gains[...] = codes, gains
     for side in distillation._blocks:
         for field in side.fields:
-            field.code_vectors = distillation._code_vectors(field.table, field.features)
+            side.update(field, distillation._code_vectors(field.table, field.features))
         side.__dict__.pop("moments", None)
 
 
@@ -188,6 +188,27 @@ def test_the_scales_predict_other_interactions_best(kind):
         other = scales.copy()
         other[f] = max(0, other[f] + step)
         assert cost(scales) <= cost(other) + 1e-4
+
+
+def test_of_very_many_fields_the_weakest_share_a_scale():
+    rng, n_fields = np.random.default_rng(0), 40
+    rows = {"user": rng.integers(9, size=60), "item": rng.integers(7, size=60)}
+    many = {f"c{f}": FeatureTable.one_hot(rng.integers(3, size=7), 3) for f in range(n_fields)}
+    X = Blocks(user=Block(rows["user"], {"id": FeatureTable.eye(9)}), item=Block(rows["item"], many))
+    V = rng.normal(size=(X.n_features, 8)).astype(np.float32)
+    V[9:] *= np.repeat(np.arange(n_fields, 0, -1), 3)[:, None].astype(np.float32)  # the first are the strongest
+    distillation = RowDistillation(X, V, 16, seed=0, n_threads=1)
+    before = distillation.objective()
+    distillation.sweep(5)
+    assert distillation.objective() < before
+    total = sum(field.code_vectors for field in distillation._blocks[1].fields)
+    np.testing.assert_allclose(distillation._blocks[1].code_vectors, total, rtol=1e-4, atol=1e-3)
+    predicted = scores(X, 0.0, np.zeros(X.n_features), vectors(distillation), True)
+    scales = distillation.fit_scales(X, 0.5 * predicted + rng.normal(size=60), spread=0.3)
+    assert scales.shape == (1 + n_fields,)
+    shared = np.flatnonzero(scales[1:] == scales[-1])
+    assert len(shared) == n_fields - 15 and len(np.unique(scales[1:])) == 16
+    assert shared.mean() > n_fields / 2
 
 
 # Single steps

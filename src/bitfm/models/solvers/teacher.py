@@ -68,8 +68,11 @@ def ridge_by_field(blocks: Blocks) -> dict[str, float]:
     """
     squares, seen, ridge = mean_squares(blocks), blocks.occurring(), {}
     masses = {field: squares[field.start : field.stop][seen[field.start : field.stop]] for field in blocks.fields}
+    breadths: dict[str, float] = {}
     for field, mass in masses.items():
-        most = max(_breadth(other) for one, other in masses.items() if one.block == field.block)
+        breadths[field.block] = max(_breadth(mass), breadths.get(field.block, 0.0))
+    for field, mass in masses.items():
+        most = breadths[field.block]
         ridge[f"{field.block}.{field.name}"] = _RIDGE * max(1.0, (float(mass.mean()) if len(mass) else 0.0) * most / 2)
     return ridge
 

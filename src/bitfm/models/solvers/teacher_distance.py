@@ -18,6 +18,7 @@ __all__ = ["FeatureDistillation", "RowDistillation", "mean_squares"]
 
 _FIELD_WEIGHT = 0.3  # μ, below
 _SCALE_ROUNDS = 10
+_MOST_SCALES = 16  # of a block: those of its fields that count least share one
 _LONG_ROW = 4096  # features; below, what follows is not needed
 _MOST_GROWTH = 4  # of a gain, against the longest of the teacher's vectors in a field with long rows
 
@@ -43,11 +44,18 @@ class _BlockRows:
     def __init__(self, weights: Matrix, fields: list[_Field], n_threads: int) -> None:
         self.weights, self.fields, self.n_threads = weights, fields, n_threads
         self.teacher_vectors = _total([f.teacher_vectors for f in fields])
+        # In double precision, so that it can be kept up to date field by field: a sum of all would take fields².
+        self._code_vectors = np.sum([f.code_vectors for f in fields], axis=0, dtype=np.float64)
 
     @property
     def code_vectors(self) -> Matrix:
         """P of the rows, all fields together."""
-        return _total([f.code_vectors for f in self.fields])
+        return self._code_vectors.astype(np.float32)
+
+    def update(self, field: _Field, code_vectors: Matrix) -> None:
+        """Take over new codes of a field; the moments change when all are in."""
+        self._code_vectors += np.subtract(code_vectors, field.code_vectors, dtype=np.float64)
+        field.code_vectors = code_vectors
 
     @cached_property
     def moments(self) -> tuple[Matrix, ...]:
@@ -154,7 +162,7 @@ class RowDistillation:
                 wanted = multiply(field.teacher_vectors, C_field.T, self._threads)
                 error += μ * (wanted - multiply(field.code_vectors, H_field, self._threads))
                 yield rows, field, np.asarray(error, np.float32), hessian
-                field.code_vectors = self._code_vectors(field.table, field.features)
+                rows.update(field, self._code_vectors(field.table, field.features))
             rows.__dict__.pop("moments", None)
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
@@ -162,7 +170,8 @@ class RowDistillation:
 
         The scales are expected to lie within `spread` of 1, so a field that hardly counts keeps about 1.
         """
-        pairs, owner = self._pairs_of_fields(blocks)
+        groups = [group for rows in self._blocks for group in _scale_groups(rows)]
+        pairs, owner = self._pairs_of_groups(blocks, groups)
         scales = np.ones(len(owner))
         prior = float(np.mean(residual**2)) / spread**2
         for _ in range(_SCALE_ROUNDS if prior > 0 else 0):  # without residuals there is nothing to predict
@@ -173,21 +182,25 @@ class RowDistillation:
                 gram = np.einsum("nf,ng->fg", z, z) + prior * np.eye(z.shape[1])
                 rhs = np.einsum("nf,n->f", z, residual - fixed) + prior
                 scales[own] = _solve_nonnegative(gram, rhs)
-        return scales
+        of_fields = np.ones(sum(len(rows.fields) for rows in self._blocks))
+        for group, scale in zip(groups, scales, strict=True):
+            of_fields[[field.number for field in group]] = scale
+        return of_fields
 
-    def _pairs_of_fields(self, blocks: Blocks) -> tuple[Matrix, npt.NDArray[np.intp]]:
-        """Return what each two fields of different blocks add to the scores, interactions × fields²; and the blocks."""
-        fields = [
-            (b, block.rows, self._code_vectors(table, field.features))
-            for b, (fitted, block) in enumerate(zip(self._blocks, blocks.blocks.values(), strict=True))
-            for field, table in zip(fitted.fields, block.tables.values(), strict=True)
-        ]
-        pairs = np.zeros((len(blocks), len(fields), len(fields)), np.float32)
-        for f, (a, rows, vectors) in enumerate(fields):
-            for g, (b, other_rows, others) in enumerate(fields[:f]):
+    def _pairs_of_groups(self, blocks: Blocks, groups: list[list[_Field]]) -> tuple[Matrix, npt.NDArray[np.intp]]:
+        """Return what each two groups of different blocks add to the scores, interactions × groups²; and the blocks."""
+        tables = [(b, block, table) for b, block in enumerate(blocks.blocks.values()) for table in block.tables.values()]
+        parts = []
+        for group in groups:
+            b, block, _ = tables[group[0].number]
+            vectors = _total([self._code_vectors(tables[field.number][2], field.features) for field in group])
+            parts.append((b, block.rows, vectors))
+        pairs = np.zeros((len(blocks), len(parts), len(parts)), np.float32)
+        for f, (a, rows, vectors) in enumerate(parts):
+            for g, (b, other_rows, others) in enumerate(parts[:f]):
                 if a != b:
                     pairs[:, f, g] = pairs[:, g, f] = np.einsum("nk,nk->n", vectors[rows], others[other_rows])
-        return pairs, np.array([b for b, _, _ in fields])
+        return pairs, np.array([b for b, _, _ in parts])
 
     def objective(self) -> float:
         """Return Ω as a share of its value without codes."""
@@ -300,6 +313,16 @@ def _solve_nonnegative(gram: npt.NDArray[np.float64], rhs: npt.NDArray[np.float6
             s[~free] = 0
         s = goal
     return s
+
+
+def _scale_groups(rows: _BlockRows) -> list[list[_Field]]:
+    """Return the fields of a block in groups that share a scale: each alone, but the weakest of very many together."""
+    if len(rows.fields) <= _MOST_SCALES:
+        return [[field] for field in rows.fields]
+    energies = [np.einsum("u,uk,uk->", rows.weights, f.code_vectors, f.code_vectors) for f in rows.fields]
+    order = np.argsort(-np.array(energies), kind="stable")
+    first, rest = order[: _MOST_SCALES - 1], order[_MOST_SCALES - 1 :]
+    return [[rows.fields[i]] for i in first] + [[rows.fields[i] for i in rest]]
 
 
 def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from bitfm.evaluation import rank_metrics
 from bitfm.models.implicit.events import Events, hold_out
 from bitfm.validation import thread_count
 
-from bitfm_research.bench.readers import likes, paper_likes, read_1m
+from bitfm_research.bench.readers import Ratings, likes, paper_likes, read_1m, read_douban, read_paper
 
 __all__ = ["READERS", "Scorer", "Split", "judge", "splits"]
 
@@ -39,8 +40,9 @@ class Split:
         return Split(train, held_out, self.seed)
 
 
-def _likes_1m(folder: Path) -> Events:
-    ratings = read_1m(folder)
+def _likes(folder: Path, read: Callable[[Path], Ratings]) -> Events:
+    """Take ratings of 4 and 5 as events."""
+    ratings = read(folder)
     liked = ratings.ratings >= 4
     return _events(ratings.users[liked], ratings.items[liked])
 
@@ -53,7 +55,14 @@ def _papers(folder: Path) -> Events:
     return _of_frame(paper_likes(folder))
 
 
-READERS: dict[str, Callable[[Path], Events]] = {"ml-100k": _likes_100k, "ml-1m": _likes_1m, "citeulike-t": _papers}
+# Defaults and rules were found on the first three; the last two have only ever judged them.
+READERS: dict[str, Callable[[Path], Events]] = {
+    "ml-100k": _likes_100k,
+    "ml-1m": partial(_likes, read=read_1m),
+    "citeulike-t": _papers,
+    "douban": partial(_likes, read=read_douban),
+    "yelp": partial(_likes, read=partial(read_paper, name="yelp")),
+}
 
 
 def splits(name: str, folder: Path, seeds: int) -> list[Split]:
