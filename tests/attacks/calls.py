@@ -74,6 +74,7 @@ def calls() -> dict[str, dict[str, Any]]:
         "best_of_scores": {"scores": reals(N_USERS, N_ITEMS), "n": 5} | excluded | threads,
         "search_with_scored": {"arrays": catalogue, "live": catalogue["live"], "n": 5}
         | queries | excluded | scored | threads,
+        "find_strings": {"bytes": np.frombuffer(b"aabc", np.uint8), "offsets": np.arange(5), "texts": ["b", None, "x"]},
         "transpose32": {"n_columns": N_ITEMS, "indptr": of_users[0], "indices": of_users[1], "values": events["value"]},
         "column_sums32": {"values": users, "rows": of_items[1].astype(np.int64), "centre": np.zeros(WIDTH)},
         "rescore": {"positions": positions, "biases": reals(N_ITEMS), "vectors": items, "queries": users,

@@ -73,6 +73,8 @@ def one_as_text(value: Any) -> str | None:
     """Return a single value as `as_text` reads it in a column; None if it is missing."""
     if isinstance(value, str):
         return value
+    if type(value) is int:  # what most ids are that are not texts
+        return str(value)
     if value is None or isinstance(value, bool | int | float | np.number | np.bool_ | bytes):
         return _python_as_text(value)
     return as_text(pl.Series([value], strict=False))[0] if not isinstance(value, Iterable) else str(value)

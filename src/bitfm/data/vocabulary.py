@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from bitfm.core import find_strings
 from bitfm.data.forks import few, gathered
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors
@@ -19,7 +20,7 @@ from bitfm.validation import MOST_ROWS, check_count
 
 _TENSORS = {"bytes": Tensor("uint8", "bytes"), "offsets": Tensor("int64", "offsets"), "sorted": Tensor("int64")}
 _FEW = 16  # so many strings are found in less time than it takes to make a series of all
-_ENTRIES_PER_LOOKUP = 50  # a join looks at every entry; a lookup takes as long as so many of them
+_ENTRIES_PER_LOOKUP = 10  # a join looks at every entry; a lookup takes as long as so many of them
 _AT_ONCE = 1 << 20  # strings that are Python objects, or one joined string, at the same time
 
 
@@ -51,18 +52,6 @@ class PackedStrings:
     def text(self, index: int) -> str:
         """Return one string; bytes that are not UTF-8, as a damaged file may hold, are replaced."""
         return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes().decode(errors="replace")
-
-    def search(self, encoded: bytes) -> int:
-        """Return the index of a string, or -1 if it is not there; the strings must be sorted."""
-        data, offsets = self.data.data, self.offsets.data  # elements of memory views cost less than NumPy's
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if bytes(data[offsets[middle] : offsets[middle + 1]]) < encoded:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and bytes(data[offsets[low] : offsets[low + 1]]) == encoded else -1
 
     def part(self, begin: int, end: int) -> PackedStrings:
         """Return a range of the strings; the bytes are shared."""
@@ -140,18 +129,21 @@ class Vocabulary:
 
     def find(self, text: str) -> int:
         """Return the index of a string, or -1 if it is not there."""
-        try:
-            index = self._ordered.search(text.encode())
-        except UnicodeEncodeError:  # a lone surrogate, which no table holds
-            return -1
-        return index if index >= 0 else self._added_indices.get(text, -1)
+        return self.find_all([text])[0]
+
+    def find_all(self, texts: list[str | None]) -> list[int]:
+        """Return the indices of a few strings, -1 for one that is None or not there."""
+        found = find_strings(self._ordered.data, self._ordered.offsets, texts)
+        if len(self._added):
+            added: dict[str | None, int] = self._added_indices
+            found = [added.get(text, -1) if index < 0 else index for text, index in zip(texts, found, strict=True)]
+        return found
 
     def indices(self, values: pl.Series) -> NDArray[np.int32]:
         """Return the index of each string of a String series, -1 where it is null or unknown."""
         strings = _strings(values)
         if len(strings) <= len(self) // _ENTRIES_PER_LOOKUP or few(len(strings)):
-            indices = (-1 if text is None else self.find(text) for text in strings)
-            return np.fromiter(indices, np.int32, len(strings))
+            return np.array(self.find_all(strings.to_list()), np.int32)
         entries = pl.DataFrame({"text": self._series, "index": np.arange(len(self), dtype=np.int32)})
         texts = pl.DataFrame({"text": strings})
         joined = texts.join(entries, on="text", how="left", maintain_order="left")
@@ -213,7 +205,7 @@ class Vocabulary:
         return self._ordered.followed_by(self._added).series()
 
     @cached_property
-    def _added_indices(self) -> dict[str, int]:
+    def _added_indices(self) -> dict[str | None, int]:
         return {text: index for index, text in enumerate(self._added.strings(), len(self._ordered))}
 
 

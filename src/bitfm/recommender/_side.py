@@ -92,7 +92,7 @@ class Side:
     def indices_of(self, ids: Sequence[Any]) -> npt.NDArray[np.int32]:
         """Return the indices of ids; -1 for one that is not known."""
         texts = [one_as_text(one) for one in ids]
-        indices = [-1 if text is None else self.ids.find(text) for text in texts]
+        indices = self.ids.find_all(texts)
         for text, index in zip(texts, indices, strict=True):
             if index < 0 and text is not None and not is_text(text):
                 told = f"the {self.name} id {text!r} holds half of a surrogate pair, as no id of a table can"

@@ -2,8 +2,10 @@
 #include <mutex>
 #include <utility>
 
+#include "base/sizes.hpp"
 #include "bind/bind.hpp"
 #include "text/libfm.hpp"
+#include "text/strings.hpp"
 
 namespace bitfm {
 
@@ -59,6 +61,28 @@ class SharedParser {
     std::mutex mutex_;
 };
 
+// The indices of some texts among sorted strings; -1 where one is None, unknown or no valid Unicode.
+std::vector<int32_t> find_strings(const Array1<const uint8_t>& bytes, const Array1<const int64_t>& offsets,
+                                  const nb::typed<nb::list, std::optional<std::string>>& texts) {
+    const PackedStrings strings{span_of(bytes), span_of(offsets)};
+    require_at_most(static_cast<size_t>(strings.size()), kMostRows, "find_strings", "strings");
+    std::vector<int32_t> found;
+    found.reserve(texts.size());
+    for (const nb::handle text : texts) {
+        if (text.is_none()) {
+            found.push_back(-1);
+            continue;
+        }
+        if (!nb::isinstance<nb::str>(text)) throw nb::type_error("find_strings: expected strings or None");
+        Py_ssize_t size = 0;
+        const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+        if (utf8 == nullptr) PyErr_Clear();  // a lone surrogate, which no table holds
+        const int64_t index = utf8 == nullptr ? -1 : strings.find({utf8, static_cast<size_t>(size)});
+        found.push_back(static_cast<int32_t>(index));
+    }
+    return found;
+}
+
 }  // namespace
 
 void bind_text(nb::module_& m) {
@@ -80,6 +104,9 @@ void bind_text(nb::module_& m) {
         },
         nb::arg("y"), nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("begin"), nb::arg("end"),
         nb::arg("first_index"), "Rows begin to end of a CSR matrix as libFM text.");
+
+    m.def("find_strings", &find_strings, nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("texts"),
+          "Indices of texts among sorted strings, which lie one after another; -1 where one is unknown.");
 }
 
 }  // namespace bitfm

@@ -224,7 +224,7 @@ def events(
     dataset: Annotated[
         list[str] | None,
         typer.Option(
-            help="ml-100k, ml-1m, citeulike-t, douban, yelp, citeulike-t-words, citeulike-t-cold or frappe. Default: all."
+            help="ml-100k, ml-1m, citeulike-t, douban, yelp, citeulike-t-words, citeulike-t-cold, frappe. Default: all."
         ),
     ] = None,
     only: Annotated[

@@ -45,12 +45,12 @@ class _BlockRows:
         self.weights, self.fields, self.n_threads = weights, fields, n_threads
         self.teacher_vectors = _total([f.teacher_vectors for f in fields])
         # In double precision, so that it can be kept up to date field by field: a sum of all would take fields².
-        self._code_vectors = np.sum([f.code_vectors for f in fields], axis=0, dtype=np.float64)
+        self._code_vectors: npt.NDArray[np.float64] = np.sum([f.code_vectors for f in fields], axis=0, dtype=np.float64)
 
     @property
     def code_vectors(self) -> Matrix:
         """P of the rows, all fields together."""
-        return self._code_vectors.astype(np.float32)
+        return np.asarray(self._code_vectors, np.float32)
 
     def update(self, field: _Field, code_vectors: Matrix) -> None:
         """Take over new codes of a field; the moments change when all are in."""
@@ -189,11 +189,12 @@ class RowDistillation:
 
     def _pairs_of_groups(self, blocks: Blocks, groups: list[list[_Field]]) -> tuple[Matrix, npt.NDArray[np.intp]]:
         """Return what each two groups of different blocks add to the scores, interactions × groups²; and the blocks."""
-        tables = [(b, block, table) for b, block in enumerate(blocks.blocks.values()) for table in block.tables.values()]
+        owners = [(b, block) for b, block in enumerate(blocks.blocks.values()) for _ in block.tables]
+        tables = [table for block in blocks.blocks.values() for table in block.tables.values()]
         parts = []
         for group in groups:
-            b, block, _ = tables[group[0].number]
-            vectors = _total([self._code_vectors(tables[field.number][2], field.features) for field in group])
+            b, block = owners[group[0].number]
+            vectors = _total([self._code_vectors(tables[field.number], field.features) for field in group])
             parts.append((b, block.rows, vectors))
         pairs = np.zeros((len(blocks), len(parts), len(parts)), np.float32)
         for f, (a, rows, vectors) in enumerate(parts):
