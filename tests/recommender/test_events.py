@@ -329,3 +329,22 @@ def test_ratings_depend_on_the_context_too():
     rec.add_ratings({"u": [99] * 4, "i": [0, 1, 2, 3], "c": ["a"] * 4, "rating": [4.5, 1.5, 4.5, 1.5]})
     best = rec.recommend(99, 10, context={"c": "b"})
     assert {item % 2 for item in best["item"]} == {1}  # what the context has done is not taken for taste
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_similar_items_correlate_over_users(parts, features):
+    """Also where users have features, so that one of whom nothing is known is not the mean of all."""
+    train = parts[0]
+    people = train["person"].unique(maintain_order=True)
+    users = pl.DataFrame({"person": people, "taste": [int(one[1:]) % 2 for one in people]}) if features else None
+    rec = quick().fit(train, users=users, **NAMES)
+    everybody = np.arange(rec.n_users, dtype=np.int32)
+    vectors = rec.state.vectors(everybody, 1).astype(np.float64)
+    covariance = np.cov(vectors.T, bias=True)
+    np.testing.assert_allclose(rec.state.user_covariance, covariance, atol=5e-3 * covariance.max())
+    scores = vectors @ rec.state.item_vectors.T
+    item = rec.recommend(people[0], 1)["item"][0]
+    found = rec.similar_items(item, 5)
+    places = rec.state.items.indices_of([item, *found["item"].to_list()])
+    expected = np.corrcoef(scores[:, places].T)[0, 1:]
+    np.testing.assert_allclose(found["score"].to_numpy(), expected, atol=0.01)

@@ -43,7 +43,7 @@ def explain_event(
     _, liked, values = history.arrays()
     target = p.items.vectors(np.array([item]))[0].astype(np.float64)
     shares: list[FeatureShare] = []
-    mean = p.users.mean.astype(np.float64)
+    mean = p.users.unknown.astype(np.float64)
     ridge, direction = 0.0, target  # with an empty history, p is what the features say
     if len(liked):
         own = p.items.vectors(liked).astype(np.float64)

@@ -39,14 +39,23 @@ class UserSide:
     gram : array of float64, rank × rank
         Σ p pᵀ over the users with events.
     mean : array of float32, one per dimension
-        p of a user of whom nothing is known.
+        The mean of their p.
+    unknown : array of float32, one per dimension
+        p of a user of whom nothing is known: the mean or, where users have features, what all of them share.
     n : int
         How many had events.
     """
 
     gram: npt.NDArray[np.float64]
     mean: Vectors
+    unknown: Vectors
     n: int
+
+    @property
+    def covariance(self) -> Vectors:
+        """How p varies from user to user."""
+        mean = self.mean.astype(np.float64)
+        return np.asarray(self.gram / max(self.n, 1) - np.outer(mean, mean), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +172,7 @@ class ImplicitParameters:
     def priors(self, tables: Mapping[str, FeatureTable], n_threads: int = 1) -> Vectors | None:
         """Return what users are by their features; None where users have no features."""
         said = self.said(self.fields[0].block, tables, n_threads)
-        return None if said is None else self.users.mean + said
+        return None if said is None else self.users.unknown + said
 
     def fold_in(self, histories: FeatureTable, priors: Vectors | None = None, n_threads: int = 1) -> Vectors:
         """Return the vectors of users, by their histories, users × items, whose values are those of events.
@@ -175,11 +184,11 @@ class ImplicitParameters:
         table = FeatureTable.sparse(indptr, local.astype(np.int32), values.astype(np.float32), len(distinct))
         vectors = self.items.vectors(distinct, n_threads)
         if priors is None and self.user_features:
-            priors = np.repeat(self.users.mean[None], len(histories), axis=0)
+            priors = np.repeat(self.users.unknown[None], len(histories), axis=0)
         with self.naming_file():
             found = fold_in_events(table, vectors, self.gram, self.weights, self.n_observed, priors, n_threads)
         if priors is None:
-            found[np.diff(indptr) == 0] = self.users.mean
+            found[np.diff(indptr) == 0] = self.users.unknown
         return found
 
     def rows(
@@ -299,6 +308,6 @@ class HistoryTower:
 
     def typical_length(self) -> float:
         """Return about how long a query's vector is, where what a weight counts for is 1."""
-        scales, vectors = self._parameters.items.queries(self._parameters.users.mean[None])
+        scales, vectors = self._parameters.items.queries(self._parameters.users.unknown[None])
         length = float(np.sqrt(np.sum(vectors.astype(np.float64) ** 2)))
         return length / max(abs(float(scales[0])), 1e-12 * length, 1e-30)

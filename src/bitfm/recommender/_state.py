@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import multiply
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import BitfmError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "State"]
 
+Vectors = npt.NDArray[np.float32]
 A = TypeVar("A", npt.NDArray[np.float32], npt.NDArray[np.float64])
 _ROWS_PER_THREAD = 256  # below, starting a thread costs more than it saves
 
@@ -126,9 +129,30 @@ class State(ABC):
         Indices of -1 are users and items that are not known.
         """
 
+    @property
     @abstractmethod
+    def item_vectors(self) -> Vectors:
+        """All items' vectors, whose products with a user's are the personal part of scores."""
+
+    @property
+    @abstractmethod
+    def user_covariance(self) -> Vectors:
+        """How users' vectors vary together."""
+
+    @cached_property
+    def _item_spreads(self) -> Vectors:
+        """How far the personal part of each item's score spreads over users."""
+        squares = np.einsum("ij,ij->i", multiply(self.item_vectors, self.user_covariance), self.item_vectors)
+        return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)
+
     def similar_items(self, item: int, n: int) -> Found:
-        """Return the items whose scores go up and down with this one's from user to user."""
+        """Return the items whose scores go up and down with this one's from user to user, by their correlation."""
+        vectors = self.item_vectors
+        spreads = self._item_spreads * self._item_spreads[item]
+        alike = np.zeros(len(vectors), np.float32)
+        direction = np.einsum("ij,j->i", self.user_covariance, vectors[item])
+        np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
+        return Found.alike(self.need_finite(alike), item, n)
 
     @abstractmethod
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +20,7 @@ from bitfm.parameters import Explanation, kind_of
 from bitfm.recommender import _evaluation, _inputs, _query
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._labels import feature_label
+from bitfm.recommender._locks import new_lock
 from bitfm.recommender._state import State
 from bitfm.validation import check_choice, check_integer
 
@@ -28,24 +28,6 @@ if TYPE_CHECKING:  # a query needs no estimator
     from bitfm.models import Callback, DiscreteFM, DistilledFM, ImplicitFM
 
 __all__ = ["Recommender"]
-
-_locks: weakref.WeakSet[threading.Lock] = weakref.WeakSet()
-
-
-def _new_lock() -> threading.Lock:
-    lock = threading.Lock()
-    _locks.add(lock)
-    return lock
-
-
-def _free_locks() -> None:
-    """Free what other threads held when the process was forked: the child lacks them, and no state is half made."""
-    for lock in _locks:
-        if lock.locked():
-            lock.release()
-
-
-os.register_at_fork(after_in_child=_free_locks)
 
 
 @dataclass(eq=False, repr=False)
@@ -143,13 +125,13 @@ class Recommender:
     _state: State | None = field(default=None, init=False)
     _examples: tuple[Blocks, npt.NDArray[np.float64]] | None = field(default=None, init=False)
     # One change at a time, each on top of the last; queries do not wait.
-    _changing: threading.Lock = field(default_factory=_new_lock, init=False)
+    _changing: threading.Lock = field(default_factory=new_lock, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_changing", "_examples")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state | {"_examples": None, "_changing": _new_lock()}
+        self.__dict__ |= state | {"_examples": None, "_changing": new_lock()}
 
     def __repr__(self) -> str:
         if self._state is None:

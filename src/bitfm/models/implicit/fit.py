@@ -174,10 +174,10 @@ class EventFit:
         contexts = self.context_vectors(settings, coded, users, items)
         observed = self.data.events.user_sizes > 0
         wide, rank = users[observed].astype(np.float64), items.shape[1]
-        mean = wide.mean(axis=0).astype(np.float32)
+        mean = unknown = wide.mean(axis=0).astype(np.float32)
         parts = []
         if coded.user_features is not None:
-            mean, parts = coded.user_features[-1], [coded.user_features[:-1]]
+            unknown, parts = coded.user_features[-1], [coded.user_features[:-1]]
         parts += [] if contexts is None else [contexts]
         parts += [] if coded.item_features is None else [coded.item_features]
         return ImplicitParameters(
@@ -187,7 +187,7 @@ class EventFit:
             neighbors,
             self.weights(settings),
             int(self.observed.sum()),
-            UserSide(multiply(wide.T, wide, self.n_threads), mean, len(wide)),
+            UserSide(multiply(wide.T, wide, self.n_threads), mean, unknown, len(wide)),
             FeatureVectors.of(np.vstack([np.zeros((0, rank), np.float32), *parts])),
             settings.repeat * neighbors.scale,
         )

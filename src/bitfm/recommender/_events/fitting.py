@@ -20,11 +20,10 @@ from bitfm.recommender._events.strengths import Strengths
 from bitfm.recommender._heavy_users import counted
 from bitfm.recommender._inputs import contexts_of
 from bitfm.recommender._matrix import InteractionMatrix
+from bitfm.recommender._parts import settings_of_model, shared_parts
 from bitfm.recommender._reading import Tables, pairs_of
 from bitfm.recommender._side import CONTEXT, Side
-from bitfm.recommender.user_towers import USER_TOWERS
 from bitfm.retrieval import Index
-from bitfm.validation import check_choice
 
 if TYPE_CHECKING:
     from bitfm.recommender.recommender import Recommender
@@ -52,17 +51,10 @@ def fit_events(settings: Recommender, tables: Tables, callback: Callback | None)
     parameters = model.parameters_
     state = EventState(
         users=users,
-        items=sides["item"],
-        context=tables.context,
+        **shared_parts(settings, tables, model),
         log=log,
         parameters=parameters,
         index=Index(parameters),
-        model=model.record(),
-        n_jobs=model.n_jobs,
-        user_tower=check_choice("user_tower", settings.user_tower, tuple(USER_TOWERS.names())),
-        roles=read.roles,
-        frames=read.frames,
-        columns=tables.notes,
         strengths=strengths,
         keeps_users=kept,
     )
@@ -88,8 +80,7 @@ def without_rows(side: Side) -> Side:
 def _model_to_fit(settings: Recommender) -> ImplicitFM:
     model: Any = settings.model
     if model is None:
-        about = {name: getattr(settings, name) for name in ("random_state", "n_jobs", "verbose")}
-        return ImplicitFM(_BITS if settings.bits is None else settings.bits, **about)
+        return ImplicitFM(**settings_of_model(settings, _BITS))
     if not isinstance(model, ImplicitFM):
         raise TypeError(f"model must be an ImplicitFM or None for events, got {type(model).__name__}.")
     found: ImplicitFM = clone(model)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import multiply
 from bitfm.data.blocks import Block, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
@@ -19,7 +18,7 @@ from bitfm.recommender._events import changes
 from bitfm.recommender._events.strengths import Strengths
 from bitfm.recommender._labels import feature_label
 from bitfm.recommender._side import CONTEXT, field_name
-from bitfm.recommender._state import Found, State
+from bitfm.recommender._state import State
 from bitfm.retrieval import Index
 
 if TYPE_CHECKING:
@@ -109,30 +108,15 @@ class EventState(State):
         found[known] = p.scores(vectors, histories, wanted, threads)
         return self.need_finite(found)
 
-    def similar_items(self, item: int, n: int) -> Found:
-        """Return the items whose scores go up and down with this one's from user to user, by their correlation."""
-        vectors, covariance = self._item_vectors, self._covariance
-        spreads = self._spreads * self._spreads[item]
-        direction = np.einsum("ij,j->i", covariance, vectors[item])
-        alike = np.zeros(len(vectors), np.float32)
-        np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
-        return Found.alike(self.need_finite(alike), item, n)
-
     @cached_property
-    def _item_vectors(self) -> Vectors:
+    def item_vectors(self) -> Vectors:
+        """All items' vectors, whose products with a user's are the personal part of scores."""
         return self.parameters.items.vectors()
 
     @cached_property
-    def _covariance(self) -> Vectors:
-        users = self.parameters.users
-        mean = users.mean.astype(np.float64)
-        return np.asarray(users.gram / max(users.n, 1) - np.outer(mean, mean), np.float32)
-
-    @cached_property
-    def _spreads(self) -> Vectors:
-        vectors = self._item_vectors
-        squares = np.einsum("ij,ij->i", multiply(vectors, self._covariance), vectors)
-        return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)
+    def user_covariance(self) -> Vectors:
+        """How users' vectors vary together."""
+        return self.parameters.users.covariance
 
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
         """Take the score of a pair apart: which past items and which features have brought it."""

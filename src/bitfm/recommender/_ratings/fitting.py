@@ -18,12 +18,11 @@ from bitfm.parameters import Prior, SideMoments, ids_of, prior_variance, with_al
 from bitfm.recommender._heavy_users import counted
 from bitfm.recommender._inputs import contexts_of
 from bitfm.recommender._matrix import InteractionMatrix
+from bitfm.recommender._parts import settings_of_model, shared_parts
 from bitfm.recommender._ratings.state import RatingState
 from bitfm.recommender._reading import Tables, pairs_of
 from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, Side, encode, field_tables
-from bitfm.recommender.user_towers import USER_TOWERS
 from bitfm.retrieval import Index
-from bitfm.validation import check_choice
 
 if TYPE_CHECKING:
     from bitfm.recommender.recommender import Recommender
@@ -63,18 +62,10 @@ def fit_ratings(settings: Recommender, tables: Tables, callback: Callback | None
     catalogue = Block(everything, field_tables("item", own, log.by_item, width, FeatureTable.eye(n_items)))
     state = RatingState(
         users=sides["user"],
-        items=sides["item"],
-        context=context,
+        **shared_parts(settings, tables, model),
         log=log,
         parameters=parameters,
         index=Index(parameters, catalogue, "item"),
-        model=model.record(),
-        n_jobs=model.n_jobs,
-        user_tower=check_choice("user_tower", settings.user_tower, tuple(USER_TOWERS.names())),
-        roles=read.roles,
-        frames=read.frames,
-        columns=tables.notes,
-        unsaved={name: getattr(model, name) for name in model.unsaved},
     )
     state = replace(state, moments=_moments(state, learnt))
     return replace(state, priors=_priors(state, learnt, float(np.mean((y - scores) ** 2)))), (blocks, y)
@@ -92,8 +83,7 @@ def rating_data(state: RatingState, interactions: Interactions) -> TrainingData:
 def _model_to_fit(settings: Recommender) -> DistilledFM | DiscreteFM:
     model: Any = settings.model
     if model is None:
-        about = {name: getattr(settings, name) for name in ("random_state", "n_jobs", "verbose")}
-        model = DistilledFM(_BITS if settings.bits is None else settings.bits, **about)
+        model = DistilledFM(**settings_of_model(settings, _BITS))
     elif not isinstance(model, DistilledFM | DiscreteFM):
         raise TypeError(f"model must be a DistilledFM, a DiscreteFM or None for ratings, got {type(model).__name__}.")
     found: DistilledFM | DiscreteFM = clone(model)

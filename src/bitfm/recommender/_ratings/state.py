@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import Design32, multiply, unpack_codes
+from bitfm.core import Design32, unpack_codes
 from bitfm.data.blocks import Block, Blocks, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import ModelFileError
@@ -31,7 +31,7 @@ from bitfm.parameters import (
 from bitfm.recommender._labels import feature_label
 from bitfm.recommender._ratings import changes
 from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, Side, field_name, field_tables
-from bitfm.recommender._state import Found, State
+from bitfm.recommender._state import State
 from bitfm.retrieval import Index
 from bitfm.validation import thread_count
 
@@ -172,15 +172,6 @@ class RatingState(State):
         constants = rows.constants + ids.weights + np.einsum("ij,j->i", vectors - own, vector[0])
         return TowerRows.of_vectors(constants, vectors + vector)
 
-    def similar_items(self, item: int, n: int) -> Found:
-        """Return the items whose scores go up and down with this one's from user to user, by their correlation."""
-        vectors = self.all_rows("item").vectors
-        spreads = self.item_spreads * self.item_spreads[item]
-        alike = np.zeros(len(vectors), np.float32)
-        direction = np.einsum("ij,j->i", self.user_covariance, vectors[item])
-        np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
-        return Found.alike(self.need_finite(alike), item, n)
-
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
         """Take the score of a pair apart, with names for the features: ``user.age: 25-34``."""
 
@@ -239,15 +230,13 @@ class RatingState(State):
         found = self.all_rows(other)
         return found.constants[indices], found.vectors[indices]
 
+    @property
+    def item_vectors(self) -> npt.NDArray[np.float32]:
+        """All items' vectors, whose products with a user's are the personal part of scores."""
+        return self.all_rows("item").vectors
+
     @cached_property
     def user_covariance(self) -> npt.NDArray[np.float32]:
         """How users' vectors vary together."""
         users = self.moments["item"].second_moment
         return np.asarray(users[1:-1, 1:-1] - np.outer(users[0, 1:-1], users[0, 1:-1]), np.float32)
-
-    @cached_property
-    def item_spreads(self) -> npt.NDArray[np.float32]:
-        """How far the personal part of each item's score spreads over users."""
-        vectors = self.all_rows("item").vectors
-        squares = np.einsum("ij,ij->i", multiply(vectors, self.user_covariance), vectors)
-        return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)

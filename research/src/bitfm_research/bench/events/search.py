@@ -103,7 +103,8 @@ def _generated(rng: np.random.Generator) -> tuple[ImplicitParameters, npt.NDArra
     values = rng.lognormal(-2, 0.5, len(keys)).astype(np.float32)
     table = FeatureTable.sparse(starts, (keys % _ITEMS).astype(np.int32), values, _ITEMS)
     gram = np.sort(rng.random(_RANK))[::-1] * _ITEMS / _RANK
-    side = UserSide(np.eye(_RANK), np.full(_RANK, 0.1, np.float32), 1000)
+    mean = np.full(_RANK, 0.1, np.float32)
+    side = UserSide(np.eye(_RANK), mean, mean, 1000)
     fields = FieldSpan("user", "history", 0, _ITEMS), FieldSpan("item", "id", _ITEMS, 2 * _ITEMS)
     nothing = FeatureVectors.of(np.zeros((0, _RANK)))
     parameters = ImplicitParameters(
