@@ -30,22 +30,22 @@ _OURS = [(64, 0), (128, 0), (128, 8), (256, 0), (256, 8)]
 _LEAST = -1e30  # the score of what is not to be found
 
 
-def known_papers(folder: Path, seeds: int, wanted: Callable[[str], bool], say: Callable[[str], None]) -> Iterator[Row]:
+def known_papers(folder: Path, seeds: int, wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Rank papers that are new to a reader, a fifth of whose likes are held out."""
     events, content = _data(folder)
     for seed in range(seeds):
         split = Split(*hold_out(events, 0.2, np.random.default_rng(seed)), seed)
-        yield from _rows(split, content, None, wanted, say)
+        yield from _rows(split, content, None, wanted)
 
 
-def cold_papers(folder: Path, seeds: int, wanted: Callable[[str], bool], say: Callable[[str], None]) -> Iterator[Row]:
+def cold_papers(folder: Path, seeds: int, wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Rank the papers of a fifth all of whose events are held out: they are known by words and tags alone."""
     events, content = _data(folder)
     matrix = events.by_user.to_csr()
     for seed in range(seeds):
         cold = np.random.default_rng(seed).random(matrix.shape[1]) < _COLD
         parts = [Events.of(sp.csr_matrix(matrix @ sp.diags(kept.astype(np.float32)))) for kept in (~cold, cold)]
-        yield from _rows(Split(parts[0], parts[1], seed), content, cold, wanted, say)
+        yield from _rows(Split(parts[0], parts[1], seed), content, cold, wanted)
 
 
 def _data(folder: Path) -> tuple[Events, dict[str, sp.csr_matrix]]:
@@ -62,18 +62,15 @@ def _rows(
     content: dict[str, sp.csr_matrix],
     cold: npt.NDArray[np.bool_] | None,
     wanted: Callable[[str], bool],
-    say: Callable[[str], None],
 ) -> Iterator[Row]:
     for fields in ({}, content) if cold is None else (content,):
         told = " with words and tags" if fields else ""
         blocks = _blocks(split.train, fields)
         if wanted(name := f"real factors{told}"):
-            say(f"{name}, seed {split.seed}")
             yield {"method": name, **_real(split, blocks, cold), "seed": split.seed}
         for bits, n_neighbors in _OURS if fields else ():
             name = f"bitfm, {bits} bits" + (f" + {n_neighbors}" if n_neighbors else "") + told
             if wanted(name):
-                say(f"{name}, seed {split.seed}")
                 yield {"method": name, **_ours(split, blocks, bits, n_neighbors, cold), "seed": split.seed}
 
 

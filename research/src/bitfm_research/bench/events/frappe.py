@@ -28,7 +28,7 @@ _K = [10, 20]
 _AT_ONCE = 2000
 
 
-def next_apps(folder: Path, seeds: int, wanted: Callable[[str], bool], say: Callable[[str], None]) -> Iterator[Row]:
+def next_apps(folder: Path, seeds: int, wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Rank all apps for each use that was held out, a fifth of each user's; those a user has used before as well."""
     data = app_usage(folder)
     for seed in range(seeds):
@@ -36,13 +36,11 @@ def next_apps(folder: Path, seeds: int, wanted: Callable[[str], bool], say: Call
         train, test = data.filter(kept), data.filter(~kept)
         for name, scorer in _opponents(train, test, seed).items():
             if wanted(name):
-                say(f"{name}, seed {seed}")
                 begin = time.perf_counter()
                 row = _judge(train, test, scorer())
                 yield {"method": name, **row, "seconds": time.perf_counter() - begin, "seed": seed}
         for name, context in (("bitfm, 256 bits + 8", ()), ("bitfm, 256 bits + 8, with context", CONTEXT)):
             if wanted(name):
-                say(f"{name}, seed {seed}")
                 begin = time.perf_counter()
                 rec = Recommender(random_state=seed).fit(train, target=None, context=context)
                 seconds = time.perf_counter() - begin

@@ -56,25 +56,30 @@ def run(
         rows: list[Row] = []
         if name in _OTHERS:
             title, others = _OTHERS[name]
-            rows += others(need_data(folder), seeds, partial(_wanted, only), say)
+            for row in others(need_data(folder), seeds, partial(_wanted, only)):
+                rows.append(row)
+                say(_line(name, row))
             yield f"{name}: {title}", rows
             continue
         for split in splits(name, need_data(folder), seeds):
-            say(f"{name}, seed {split.seed}")
-            rows += [{"method": method, **row, "seed": split.seed} for method, row in _methods(split, only, say)]
+            for method, row in _methods(split, only):
+                rows.append({"method": method, **row, "seed": split.seed})
+                say(_line(name, rows[-1]))
         yield f"{name}: a fifth of each user's events held out, all new items ranked", rows
 
 
-def _methods(
-    split: Split, only: Sequence[str] | None, say: Callable[[str], None]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _line(name: str, row: Row) -> str:
+    """Return what to say as soon as a row is there: the whole takes hours on the larger sets."""
+    return f"{name}, seed {row['seed']}: {row['method']}: NDCG@20 {row['NDCG@20']:.4f}, {row['seconds']:.1f} s"
+
+
+def _methods(split: Split, only: Sequence[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
     wanted = partial(_wanted, only)
     ials_setting = None
     for opponent in OPPONENTS:
         needed = opponent.name.startswith("iALS") and any(map(wanted, ("floats", "rotated", "FAISS")))
         if not opponent.available or not (wanted(opponent.name) or needed):
             continue
-        say(opponent.name)
         setting = tuned(opponent, split)
         ials_setting = setting if opponent.name.startswith("iALS") else ials_setting
         begin = time.perf_counter()
@@ -84,11 +89,10 @@ def _methods(
             size = {"bytes per item": opponent.bytes_per_item(split), "seconds": seconds}
             yield opponent.name, {**judge(split, scorer), **size, "setting": str(setting)}
     if ials_setting is not None:
-        yield from _of_floats(split, ials_setting, wanted, say)
+        yield from _of_floats(split, ials_setting, wanted)
     for bits, n_neighbors in _OURS:
         name = f"bitfm, {bits} bits" + (f" + {n_neighbors}" if n_neighbors else "")
         if wanted(name):
-            say(name)
             yield name, _ours(split, bits, n_neighbors)
 
 
@@ -112,12 +116,11 @@ def _ours(split: Split, bits: int, n_neighbors: int) -> dict[str, Any]:
 
 
 def _of_floats(
-    split: Split, setting: tuple[float, float], wanted: Callable[[str], bool], say: Callable[[str], None]
+    split: Split, setting: tuple[float, float], wanted: Callable[[str], bool]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what real vectors give with neighbours of their own settings, and when they are made small."""
     threads = thread_count(-1)
     if wanted("floats + 8"):
-        say("floats + 8")
         begin = time.perf_counter()
         data = EventData(split.train, ("user", "item"), {})
         chosen = choose_settings(EventFit(data, 0, 8, 128, 8, split.seed, threads), Progress(0, None))
@@ -139,7 +142,6 @@ def _of_floats(
     if has_rabitq() and any(wanted(f"FAISS RaBitQ, {bits} bits") for bits in (128, 256)):
         _, users, items = fit_floats(split, setting)
         for bits in (128, 256):
-            say(f"FAISS RaBitQ, {bits} bits")
             begin = time.perf_counter()
             scorer, size_of_code = rabitq(users, items, bits, split.seed)
             row = {"bytes per item": size_of_code, "seconds": time.perf_counter() - begin, "setting": ""}
