@@ -34,7 +34,7 @@ def small_sets(monkeypatch):
 
 
 def test_both_losses_find_a_taste(tmp_path):
-    [split] = splits("tastes", tmp_path, 1)
+    [split] = splits("tastes", tmp_path, [0])
     least = 1.3 * judge(split, popularity(split, None))["NDCG@20"]
     for fit in (discrete.squared, discrete.pairwise):
         assert judge(split, fit(split, (100.0, 10.0, 4)))["NDCG@20"] > least
@@ -53,7 +53,7 @@ def test_quantised_vectors_score_nearly_like_real_ones(bits):
 
 
 def test_the_table_has_the_methods_asked_for(tmp_path):
-    [(_, rows)] = run(seeds=1, only=["popularity", "FAISS", "bitfm, 64 bits"], folder=tmp_path)
+    [(_, rows)] = run(seeds=[0], only=["popularity", "FAISS", "bitfm, 64 bits"], folder=tmp_path)
     assert [row["method"] for row in rows][:3] == ["popularity", "FAISS RaBitQ, 128 bits", "FAISS RaBitQ, 256 bits"]
     assert rows[1]["bytes per item"] < rows[2]["bytes per item"]
 

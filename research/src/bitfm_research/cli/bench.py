@@ -232,6 +232,7 @@ def events(
         typer.Option(help="The beginning of a method's name; may be given several times. Default: all."),
     ] = None,
     seeds: Annotated[int, typer.Option(help="How many splits.")] = 3,
+    first_seed: Annotated[int, typer.Option(help="Seed of the first split.")] = 0,
     part: Annotated[str, typer.Option(help="ranking, speed: a sweep beside implicit's, or search.")] = "ranking",
     out: Annotated[Path | None, typer.Option(help="A folder for a CSV.")] = None,
     as_json: Json = False,
@@ -245,9 +246,10 @@ def events(
         for title, rows in tables:
             show(title, rows, caption=command_line("events", dataset=dataset, part=part), as_json=as_json)
         return
-    command = command_line("events", dataset=dataset, only=only, seeds=seeds)
+    command = command_line("events", dataset=dataset, only=only, seeds=seeds, first_seed=first_seed)
+    splits = range(first_seed, first_seed + seeds)
     results = Results(out, "events", None, command, note)
-    for title, rows in run(dataset, seeds=seeds, only=only, folder=data, say=note):
+    for title, rows in run(dataset, seeds=splits, only=only, folder=data, say=note):
         show(title, rows if as_json else over_seeds(rows, ("method",)), caption=command, as_json=as_json)
         results.add(rows)
 

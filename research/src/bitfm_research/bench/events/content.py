@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +30,19 @@ _OURS = [(64, 0), (128, 0), (128, 8), (256, 0), (256, 8)]
 _LEAST = -1e30  # the score of what is not to be found
 
 
-def known_papers(folder: Path, seeds: int, wanted: Callable[[str], bool]) -> Iterator[Row]:
+def known_papers(folder: Path, seeds: Iterable[int], wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Rank papers that are new to a reader, a fifth of whose likes are held out."""
     events, content = _data(folder)
-    for seed in range(seeds):
+    for seed in seeds:
         split = Split(*hold_out(events, 0.2, np.random.default_rng(seed)), seed)
         yield from _rows(split, content, None, wanted)
 
 
-def cold_papers(folder: Path, seeds: int, wanted: Callable[[str], bool]) -> Iterator[Row]:
+def cold_papers(folder: Path, seeds: Iterable[int], wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Rank the papers of a fifth all of whose events are held out: they are known by words and tags alone."""
     events, content = _data(folder)
     matrix = events.by_user.to_csr()
-    for seed in range(seeds):
+    for seed in seeds:
         cold = np.random.default_rng(seed).random(matrix.shape[1]) < _COLD
         parts = [Events.of(sp.csr_matrix(matrix @ sp.diags(kept.astype(np.float32)))) for kept in (~cold, cold)]
         yield from _rows(Split(parts[0], parts[1], seed), content, cold, wanted)

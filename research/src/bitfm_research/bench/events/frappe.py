@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +28,10 @@ _K = [10, 20]
 _AT_ONCE = 2000
 
 
-def next_apps(folder: Path, seeds: int, wanted: Callable[[str], bool]) -> Iterator[Row]:
+def next_apps(folder: Path, seeds: Iterable[int], wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Rank all apps for each use that was held out, a fifth of each user's; those a user has used before as well."""
     data = app_usage(folder)
-    for seed in range(seeds):
+    for seed in seeds:
         kept = split_per_user(data["user_id"].to_numpy(), 0.8, seed)
         train, test = data.filter(kept), data.filter(~kept)
         for name, scorer in _opponents(train, test, seed).items():

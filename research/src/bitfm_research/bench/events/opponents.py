@@ -38,6 +38,7 @@ class Opponent:
     grid: Sequence[Any] = (None,)
     bytes_per_item: Callable[[Split], float] = lambda _: 4.0 * _RANK
     needs: str | None = None
+    slow: bool = False  # and so tuned on the first split alone
 
     @property
     def available(self) -> bool:
@@ -177,7 +178,13 @@ OPPONENTS = [
         ease,
         [10.0, 20.0, 40.0, 70.0, 100.0, 150.0, 220.0, 330.0, 500.0, 800.0, 1200.0, 2000.0],
         lambda split: 4.0 * split.train.shape[1],
+        slow=True,
     ),
-    Opponent("paper's DiscreteFM", discrete.squared, discrete.SETTINGS, lambda _: discrete.BITS / 8 + 4),
-    Opponent("paper's DiscreteFM, loss bpr", discrete.pairwise, discrete.SETTINGS, lambda _: discrete.BITS / 8 + 4),
+    *(
+        Opponent(name, fit, discrete.SETTINGS, lambda _: discrete.BITS / 8 + 4, slow=True)
+        for name, fit in (
+            ("paper's DiscreteFM", discrete.squared),
+            ("paper's DiscreteFM, loss bpr", discrete.pairwise),
+        )
+    ),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,10 +65,10 @@ READERS: dict[str, Callable[[Path], Events]] = {
 }
 
 
-def splits(name: str, folder: Path, seeds: int) -> list[Split]:
+def splits(name: str, folder: Path, seeds: Iterable[int]) -> list[Split]:
     """Return a set, split once per seed."""
     events = READERS[name](folder)
-    return [Split(*hold_out(events, 0.2, np.random.default_rng(seed)), seed) for seed in range(seeds)]
+    return [Split(*hold_out(events, 0.2, np.random.default_rng(seed)), seed) for seed in seeds]
 
 
 def judge(split: Split, scorer: Scorer) -> dict[str, float]:

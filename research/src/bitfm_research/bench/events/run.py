@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ Floats = npt.NDArray[np.float32]
 def run(
     names: Sequence[str] | None = None,
     *,
-    seeds: int = 3,
+    seeds: Iterable[int] = range(3),
     only: Sequence[str] | None = None,
     folder: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -61,8 +61,9 @@ def run(
                 say(_line(name, row))
             yield f"{name}: {title}", rows
             continue
+        settings: dict[str, Any] = {}
         for split in splits(name, need_data(folder), seeds):
-            for method, row in _methods(split, only):
+            for method, row in _methods(split, only, settings):
                 rows.append({"method": method, **row, "seed": split.seed})
                 say(_line(name, rows[-1]))
         yield f"{name}: a fifth of each user's events held out, all new items ranked", rows
@@ -73,14 +74,18 @@ def _line(name: str, row: Row) -> str:
     return f"{name}, seed {row['seed']}: {row['method']}: NDCG@20 {row['NDCG@20']:.4f}, {row['seconds']:.1f} s"
 
 
-def _methods(split: Split, only: Sequence[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def _methods(
+    split: Split, only: Sequence[str] | None, settings: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the row of each method; `settings` are those of slow opponents on the first split."""
     wanted = partial(_wanted, only)
     ials_setting = None
     for opponent in OPPONENTS:
         needed = opponent.name.startswith("iALS") and any(map(wanted, ("floats", "rotated", "FAISS")))
         if not opponent.available or not (wanted(opponent.name) or needed):
             continue
-        setting = tuned(opponent, split)
+        setting = settings[opponent.name] if opponent.name in settings else tuned(opponent, split)
+        settings |= {opponent.name: setting} if opponent.slow else {}
         ials_setting = setting if opponent.name.startswith("iALS") else ials_setting
         begin = time.perf_counter()
         scorer = opponent.fit(split, setting)

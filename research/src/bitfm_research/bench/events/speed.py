@@ -37,7 +37,7 @@ def run_speed(
 
     for name in names or READERS:
         check_choice("dataset", name, tuple(READERS))
-        [split] = splits(name, need_data(folder), 1)
+        [split] = splits(name, need_data(folder), [0])
         rows: list[Row] = []
         for rank, steps, n_threads in product(factors, (_CG_STEPS, 0), threads):
             solver = "conjugate gradients" if steps else "Cholesky"
