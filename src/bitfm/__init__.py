@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from bitfm.data.blocks import Block, Blocks, FieldSpan
     from bitfm.errors import (
         BitfmError,
+        BitfmWarning,
         DataFileError,
         DuplicateRowsError,
         EmptyTableError,
@@ -33,6 +34,7 @@ __all__ = [
     "FM",
     "BiasModel",
     "BitfmError",
+    "BitfmWarning",
     "Block",
     "Blocks",
     "Callback",
@@ -71,7 +73,7 @@ __getattr__, __dir__ = _lazy_names(
     {
         "bitfm.models": __all__,  # all that is not at home in another module
         "bitfm._version": ("__version__",),
-        "bitfm.errors": [name for name in __all__ if name.endswith("Error")],
+        "bitfm.errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
         "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
         "bitfm.loading": ("load",),
         "bitfm.parameters": ("Explanation", "FeatureShare", "PairShare"),

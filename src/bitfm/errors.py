@@ -20,6 +20,10 @@ class BitfmError(Exception):
         cls.code = code or cls.code
 
 
+class BitfmWarning(UserWarning):
+    """Something that was given could not be used, such as an id that is not known; the message names it."""
+
+
 class DataFileError(BitfmError, ValueError, code="data-file"):
     """A data file cannot be read as what it claims to be; the message names file, line and column."""
 

@@ -51,7 +51,7 @@ def test_users_come_from_standard_input_and_go_out_as_csv(bookshop, model):
 
 def test_no_users_at_all_give_a_header_and_no_rows(bookshop, model):
     done = call("recommend", "shop.bitfm", "-", "--csv", stdin="\n", cwd=bookshop.folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "user,rank,item,score\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "user,known,rank,item,score\n", "")
     done = call("recommend", "shop.bitfm", "-", "--json", stdin="", cwd=bookshop.folder)
     assert json.loads(done.stdout)["recommendations"] == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,8 +61,7 @@ def recommend(
 
     rec = bitfm.load(path)
     if is_new:
-        past = _rated(rec, names_of(history) or [])
-        batches = iter([polars_of(rec.recommend_new(past, pairs_of("--feature", feature) or None, n, context=moment))])
+        batches = iter([_for_new(rec, names_of(history) or [], pairs_of("--feature", feature) or None, n, moment)])
     else:
         batches = _for_users(rec, ids, n, moment, seen)
     if as_csv or spreadsheet:
@@ -150,8 +150,22 @@ def _show_explanation(title: str, found: Explanation) -> None:
 
 
 def _show(title: str, rows: list[dict[str, Any]]) -> None:
-    """Show rows whose ids are not numbers, which would be printed with commas."""
-    show(title, [{key: str(value) if key in ("user", "item") else value for key, value in row.items()} for row in rows])
+    """Show rows whose ids are not numbers, which would be printed with commas, and who is known if not all are."""
+    hidden = "known" if all(row.get("known", True) for row in rows) else None
+    show(
+        title,
+        [
+            {key: str(value) if key in ("user", "item") else value for key, value in row.items() if key != hidden}
+            for row in rows
+        ],
+    )
+
+
+def _for_new(
+    rec: Recommender, history: list[str], features: dict[str, str] | None, n: int, moment: dict[str, str] | None
+) -> pl.DataFrame:
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # what is not known was remarked on
+        return polars_of(rec.recommend_new(_rated(rec, history), features, n, context=moment))
 
 
 def _for_users(
@@ -163,7 +177,9 @@ def _for_users(
     batch = list(itertools.islice(ids, _BATCH))
     while True:
         _remark_on_unknown(rec, "user", batch, "served the non-personalised ranking")
-        yield polars_of(rec.recommend(batch, n, context=moment, seen=seen))
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            found = rec.recommend(batch, n, context=moment, seen=seen)
+        yield polars_of(found)
         if not (batch := list(itertools.islice(ids, _BATCH))):
             return
 

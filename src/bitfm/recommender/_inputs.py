@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.files import quoted
 from bitfm.data.interactions import Interactions
 from bitfm.data.tables import as_frame, ids_of, need_columns, with_missing
-from bitfm.errors import MissingColumnError, UnknownIdError
+from bitfm.errors import MissingColumnError
+from bitfm.recommender._ids import warn, warn_of_unknown
 from bitfm.recommender._side import CONTEXT, context_block, distinct_ids, encode
 from bitfm.recommender._state import State
 
@@ -25,9 +25,6 @@ __all__ = [
     "contexts_of",
     "history_of",
     "interactions_of",
-    "is_id",
-    "item_index",
-    "known_items",
     "pairs_of",
     "row_of",
     "rows_of",
@@ -61,8 +58,15 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
 
 
 def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFrame]:
-    """Return the ids and the columns of users or items."""
+    """Return the ids and the columns of users or items; warn of columns that the fit did not have."""
     frame, _ = as_frame(f"{name}s", table)
+    side = state.side(name)
+    known = {side.id_column, *(note.column for note in state.columns if note.side == name)}
+    known |= {side.titles.column} if side.titles is not None else set()
+    unknown = [column for column in frame.columns if column not in known]
+    if unknown:
+        expected = ", ".join(sorted(known))
+        warn(f"add_{name}s: passed over {', '.join(map(repr, unknown[:3]))}, not among the fit's columns: {expected}.")
     return distinct_ids(f"{name}s", frame, state.side(name).id_column).text, frame
 
 
@@ -86,30 +90,15 @@ def row_of(state: State, side: str, given: Mapping[str, Any] | None) -> dict[str
     return encode(columns, values)
 
 
-def item_index(state: State, item: Any) -> int:
-    """Return an item's index, or refuse one that is not known."""
-    index = int(state.items.indices_of([item])[0])
-    if index < 0:
-        some = ", ".join(map(quoted, state.items.ids_of(np.arange(min(3, len(state.items)))).to_list()))
-        raise UnknownIdError(f"item {quoted(item)} is not known; add it with add_items, or ask for one of {some}, ….")
-    return index
-
-
-def known_items(state: State, given: Any) -> npt.NDArray[np.int32] | None:
-    """Return the indices of items to choose from, or to leave out; a single id is one."""
-    if given is None:
-        return None
-    indices = state.items.indices_of([given] if is_id(given) else list(given))
-    return indices[indices >= 0]
-
-
 def history_of(state: State, history: Any) -> FeatureTable:
     """Return one row of known items with their ratings, NaN if none; of an item given twice, the last rating.
 
     Of events, with how much they count, 1 if nothing else is said.
     """
     entries = [one if _is_pair(one) else (one, None) for one in _entries(state, history)]
-    indices = state.items.indices_of([item for item, _ in entries]).tolist()
+    items = [item for item, _ in entries]
+    indices = state.items.indices_of(items).tolist()
+    warn_of_unknown("history", "item", items, indices, "passed over")
     events, nothing = state.target is None, 1.0 if state.target is None else float("nan")
     pairs: dict[int, float] = {}
     for index, (item, value) in zip(indices, entries, strict=True):
@@ -149,12 +138,6 @@ def _number(item: Any, given: Any, *, events: bool) -> float:
         expected = "a number above 0, or below it for a dislike" if events else "a number"
         raise ValueError(f"history: {what} of item {item!r} is {given!r}; give {expected}, or the bare item.")
     return value
-
-
-def is_id(given: Any) -> bool:
-    """Tell an id from several."""
-    several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
-    return not several or getattr(given, "ndim", 1) == 0
 
 
 def _is_pair(given: Any) -> bool:

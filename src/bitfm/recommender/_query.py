@@ -10,7 +10,7 @@ import numpy as np
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import in_kind
 from bitfm.parameters import TowerRows
-from bitfm.recommender._inputs import known_items
+from bitfm.recommender._ids import AskedUsers, known_items
 from bitfm.recommender._state import Found, State
 
 if TYPE_CHECKING:
@@ -21,23 +21,26 @@ __all__ = ["answer", "search"]
 
 def search(state: State, rows: TowerRows, n: int, exclude: FeatureTable | None, allow: Any, deny: Any) -> Found:
     """Return the best items for queries; items to choose from and to leave out are given by their ids."""
-    allowed, denied = known_items(state, allow), known_items(state, deny)
+    allowed, denied = known_items(state, "allow", allow), known_items(state, "deny", deny)
     return Found(*state.index.search_rows(rows, n, exclude=exclude, allow=allowed, deny=denied, n_jobs=state.n_jobs))
 
 
-def answer(state: State, found: Found, users: list[Any] | None = None) -> Any:
+def answer(state: State, found: Found, users: AskedUsers | None = None) -> Any:
     """Return items that were found as a frame of the kind that the recommender was fitted on."""
     import polars as pl
 
-    titles = state.items.titles
-    if users is None and found.items[0].min(initial=0) >= 0:  # one query should take no time
+    titles, single = state.items.titles, users is None or users.single
+    if single and found.items[0].min(initial=0) >= 0:  # one query should take no time
         items, n = found.items[0], found.items.shape[1]
         series = [_ranks(n), state.items.ids_of(items).alias("item")]
         series.append(pl.Series("score", found.scores[0].tolist(), dtype=pl.Float32))
     else:
         queries, ranks = np.nonzero(found.items >= 0)
         items, scores = found.items[queries, ranks], found.scores[queries, ranks]
-        series = [] if users is None else [pl.Series("user", users, strict=False)[queries]]
+        series = []
+        if users is not None and not single:
+            series.append(pl.Series("user", users.ids, strict=False)[queries])
+            series.append(pl.Series("known", users.indices >= 0)[queries])
         series += [pl.Series("rank", ranks + 1), state.items.ids_of(items).alias("item"), pl.Series("score", scores)]
     if titles is not None:
         series.append(titles.take(items).alias("title"))

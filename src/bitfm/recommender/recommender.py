@@ -19,6 +19,7 @@ from bitfm.errors import ModelFileError, NotFittedError
 from bitfm.parameters import Explanation, kind_of
 from bitfm.recommender import _evaluation, _inputs, _query
 from bitfm.recommender._evaluation import Evaluation
+from bitfm.recommender._ids import item_index, users_of
 from bitfm.recommender._labels import feature_label
 from bitfm.recommender._locks import new_lock
 from bitfm.recommender._state import State
@@ -224,7 +225,7 @@ class Recommender:
 
         Parameters
         ----------
-        users : id, or sequence of ids
+        users : id, sequence of ids, or frame with the column of ids
         n : int, default 10
         context : mapping of column to value, optional
             The same for all; what is not given is unknown.
@@ -236,16 +237,19 @@ class Recommender:
         Returns
         -------
         frame of the kind that the recommender was fitted on
-            Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` first.
+            Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` and
+            ``known`` first.
+
+        Warns
+        -----
+        BitfmWarning
+            Of users and items that are not known.
         """
         state = self.state
-        single = _inputs.is_id(users)
-        ids = [users] if single else list(users)
-        indices = state.users.indices_of(ids)
-        n = check_integer("n", n, 1)
-        rows = state.query_rows(indices, _inputs.context_of(state, context, len(ids)))
-        exclude = None if seen else state.log.by_user.take(indices)
-        return _query.answer(state, _query.search(state, rows, n, exclude, allow, deny), None if single else ids)
+        asked, n = users_of(state, users), check_integer("n", n, 1)
+        rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
+        exclude = None if seen else state.log.by_user.take(asked.indices)
+        return _query.answer(state, _query.search(state, rows, n, exclude, allow, deny), asked)
 
     def recommend_new(
         self,
@@ -262,8 +266,8 @@ class Recommender:
         Parameters
         ----------
         history : pairs of an item's id and a rating, or bare ids; or a mapping
-            Items that are not known are passed over. Of events, what an item counts for stands in place of a rating;
-            below 0 it is a dislike.
+            Items that are not known are passed over, with a `BitfmWarning`. Of events, what an item counts for stands
+            in place of a rating; below 0 it is a dislike.
         features : mapping of column to value, optional
             Columns of the users' table; what is not given is missing.
         n, context, allow, deny : as for `recommend`
@@ -281,7 +285,7 @@ class Recommender:
         any.
         """
         state = self.state
-        return _query.answer(state, state.similar_items(_inputs.item_index(state, item), check_integer("n", n, 1)))
+        return _query.answer(state, state.similar_items(item_index(state, item), check_integer("n", n, 1)))
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.
@@ -291,7 +295,7 @@ class Recommender:
         state = self.state
         index = -1 if user is None else int(state.users.indices_of([user])[0])
         at = _inputs.context_of(state, context, 1)
-        return state.explain(index, _inputs.item_index(state, item), at)
+        return state.explain(index, item_index(state, item), at)
 
     def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
         """Score interactions.
@@ -367,7 +371,10 @@ class Recommender:
         return self._examples
 
     def add_users(self, users: Any) -> Self:
-        """Add users, or give known ones other values; columns as of the table that the recommender was fitted on."""
+        """Add users, or give known ones other values; columns as of the table that the recommender was fitted on.
+
+        Other columns are passed over, with a `BitfmWarning`.
+        """
         return self._add_rows("user", users)
 
     def add_items(self, items: Any) -> Self:

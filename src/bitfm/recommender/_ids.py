@@ -1,0 +1,100 @@
+"""Ids that people ask about: one or several, in all the ways that they are given."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data.files import quoted
+from bitfm.data.parsing import one_as_text
+from bitfm.data.tables import as_frame, need_columns
+from bitfm.errors import BitfmWarning, UnknownIdError
+from bitfm.recommender._state import State
+
+__all__ = ["AskedUsers", "item_index", "known_items", "users_of", "warn", "warn_of_unknown"]
+
+_NAMED = 3  # of ids that are not known
+
+
+class AskedUsers(NamedTuple):
+    """Users by their ids and indices; -1 is one that is not known."""
+
+    ids: list[Any]
+    indices: npt.NDArray[np.int32]
+    single: bool
+
+
+def users_of(state: State, given: Any) -> AskedUsers:
+    """Return the users that somebody asks for, and warn of those that are not known."""
+    single = _is_id(given)
+    ids = [given] if single else _several("users", given, state.users.id_column)
+    indices = state.users.indices_of(ids)
+    if indices.min(initial=0) < 0:
+        for place, one in enumerate(ids):
+            if one_as_text(one) is None:
+                which = "the user" if single else f"user {place + 1} of {len(ids)}"
+                raise ValueError(f"{which} is missing ({one!r}); give an id, or call recommend_new() for a new user.")
+        if len(state.users):
+            warn_of_unknown("recommend", "user", ids, indices, "given the non-personalised ranking")
+    return AskedUsers(ids, indices, single)
+
+
+def item_index(state: State, item: Any) -> int:
+    """Return an item's index, or refuse one that is not known."""
+    index = int(state.items.indices_of([item])[0])
+    if index < 0:
+        some = ", ".join(map(quoted, state.items.ids_of(np.arange(min(3, len(state.items)))).to_list()))
+        raise UnknownIdError(f"item {quoted(item)} is not known; add it with add_items, or ask for one of {some}, ….")
+    return index
+
+
+def known_items(state: State, what: str, given: Any) -> npt.NDArray[np.int32] | None:
+    """Return the indices of items to choose from, or to leave out; a single id is one. Warn of others."""
+    if given is None:
+        return None
+    ids = [given] if _is_id(given) else _several(what, given, state.items.id_column)
+    indices = state.items.indices_of(ids)
+    warn_of_unknown(what, "item", ids, indices, "passed over")
+    return indices[indices >= 0]
+
+
+def warn_of_unknown(what: str, side: str, ids: Sequence[Any], indices: Iterable[int], done: str) -> None:
+    """Warn of ids that are not known, by their names."""
+    unknown = [one for one, index in zip(ids, indices, strict=True) if index < 0]
+    if unknown:
+        named = ", ".join(map(quoted, unknown[:_NAMED]))
+        more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+        warn(f"{what}: {side} {named}{more} not known, so {done}.")
+
+
+def warn(message: str) -> None:
+    """Warn, where bitfm was called."""
+    depth, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("bitfm."):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, BitfmWarning, stacklevel=depth + 1)
+
+
+def _several(what: str, given: Any, column: str) -> list[Any]:
+    """Return ids in a list, or in the column of ids of a frame."""
+    if isinstance(given, Mapping):
+        raise TypeError(f"{what}: expected an id or a sequence of ids, got a mapping; give a list of ids.")
+    if hasattr(given, "columns"):
+        frame, _ = as_frame(what, given)
+        need_columns(what, frame, [column])
+        return frame[column].to_list()
+    ids = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    if ids and all(isinstance(one, bool | np.bool_) for one in ids):
+        raise TypeError(f"{what}: expected ids, got a mask of {len(ids)} booleans; select the ids by it first.")
+    return ids
+
+
+def _is_id(given: Any) -> bool:
+    """Tell an id from several."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    return not several or getattr(given, "ndim", 1) == 0
