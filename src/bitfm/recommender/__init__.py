@@ -5,6 +5,7 @@ from bitfm.recommender._events.state import EventState
 from bitfm.recommender._ratings.state import RatingState
 from bitfm.recommender._saving import open_recommender
 from bitfm.recommender._state import State
+from bitfm.recommender._vectors import Vectors
 from bitfm.recommender.recommender import Recommender
 from bitfm.recommender.user_towers import USER_TOWERS, StoredUsers, UserTower
 
@@ -17,5 +18,6 @@ __all__ = [
     "State",
     "StoredUsers",
     "UserTower",
+    "Vectors",
     "open_recommender",
 ]

@@ -16,7 +16,7 @@ from bitfm.recommender._state import Found, State
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["answer", "search"]
+__all__ = ["answer", "search", "side_frame"]
 
 
 def search(state: State, rows: TowerRows, n: int, exclude: FeatureTable | None, allow: Any, deny: Any) -> Found:
@@ -44,6 +44,19 @@ def answer(state: State, found: Found, users: AskedUsers | None = None) -> Any:
         series += [pl.Series("rank", ranks + 1), state.items.ids_of(items).alias("item"), pl.Series("score", scores)]
     if titles is not None:
         series.append(titles.take(items).alias("title"))
+    return in_kind(pl.DataFrame(series), state.frames)
+
+
+def side_frame(state: State, name: str) -> Any:
+    """Return users or items as a frame: ids, titles if there are any, and how many interactions each has."""
+    import polars as pl
+
+    side, everything = state.side(name), np.arange(len(state.side(name)))
+    series = [side.ids_of(everything).alias(side.id_column)]
+    if side.titles is not None and side.titles.column != side.id_column:
+        series.append(side.titles.take(everything).alias(side.titles.column))
+    indptr = state.log.side(name).indptr
+    series.append(pl.Series("interactions", np.diff(indptr).astype(np.int64)))
     return in_kind(pl.DataFrame(series), state.frames)
 
 

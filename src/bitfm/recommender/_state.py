@@ -109,6 +109,14 @@ class State(ABC):
         return min(thread_count(self.n_jobs), 1 + n_rows // _ROWS_PER_THREAD)
 
     @abstractmethod
+    def item_matrix(self) -> Vectors:
+        """Return one row per item, whose products with those of `query_matrix` are scores."""
+
+    @abstractmethod
+    def query_matrix(self, users: npt.NDArray[np.int32], context: Block | None) -> Vectors:
+        """Return one row per query, as wide as those of `item_matrix`; -1 is a user who is not known."""
+
+    @abstractmethod
     def fields(self) -> Iterator[tuple[tuple[str, str], int]]:
         """Yield the fields that the tables make, with their sizes, in the model's order."""
 

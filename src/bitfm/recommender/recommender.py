@@ -23,6 +23,7 @@ from bitfm.recommender._ids import item_index, users_of
 from bitfm.recommender._labels import feature_label
 from bitfm.recommender._locks import new_lock
 from bitfm.recommender._state import State
+from bitfm.recommender._vectors import Vectors
 from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
@@ -286,6 +287,50 @@ class Recommender:
         """
         state = self.state
         return _query.answer(state, state.similar_items(item_index(state, item), check_integer("n", n, 1)))
+
+    def item_vectors(self) -> Vectors:
+        """Return a vector per item, whose inner product with one of `user_vectors` is the score.
+
+        For search engines such as FAISS or pgvector, by the inner product. Of ratings it is exact; the last two numbers
+        stand for what the item and the user have in all of their scores. Of events it is exact without neighbours
+        (``ImplicitFM(n_neighbors=0)``); with them it leaves out what they add.
+
+        Returns
+        -------
+        Vectors
+            ``ids``, and ``vectors`` of float32, one row each.
+        """
+        state = self.state
+        ids = state.items.ids_of(np.arange(len(state.items))).to_list()
+        return Vectors(ids, state.need_finite(state.item_matrix()))
+
+    def user_vectors(self, users: Any = None, *, context: Mapping[str, Any] | None = None) -> Vectors:
+        """Return a vector per user, of all users by default; see `item_vectors`.
+
+        Parameters
+        ----------
+        users : id, sequence of ids, or frame with the column of ids, optional
+        context : mapping of column to value, optional
+            The same for all; what is not given is unknown.
+        """
+        state = self.state
+        if users is None:
+            indices = np.arange(len(state.users), dtype=np.int32)
+            ids = state.users.ids_of(indices).to_list()
+        else:
+            ids, indices, _ = users_of(state, users)
+        at = _inputs.context_of(state, context, len(ids))
+        return Vectors(ids, state.need_finite(state.query_matrix(indices, at)))
+
+    @property
+    def users(self) -> Any:
+        """The users that are known, as a frame: their ids, and how many interactions each has."""
+        return _query.side_frame(self.state, "user")
+
+    @property
+    def items(self) -> Any:
+        """The items that are known, as a frame: their ids, titles if there are any, and how many interactions each has."""
+        return _query.side_frame(self.state, "item")
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.

@@ -118,6 +118,17 @@ class EventState(State):
         """How users' vectors vary together."""
         return self.parameters.users.covariance
 
+    def item_matrix(self) -> Vectors:
+        """Return the items' vectors."""
+        return self.item_vectors
+
+    def query_matrix(self, users: npt.NDArray[np.int32], context: Block | None) -> Vectors:
+        """Return the vectors of users in a context; what neighbours add to scores is not in them."""
+        self.need_users("user_vectors")
+        threads = self.threads(len(users))
+        vectors, said = self.vectors(users, threads), self._said(context, threads)
+        return np.float32(self.parameters.neighbors.scale) * (vectors if said is None else vectors + said)
+
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
         """Take the score of a pair apart: which past items and which features have brought it."""
         if user >= 0 or not self.keeps_users:

@@ -172,6 +172,16 @@ class RatingState(State):
         constants = rows.constants + ids.weights + np.einsum("ij,j->i", vectors - own, vector[0])
         return TowerRows.of_vectors(constants, vectors + vector)
 
+    def item_matrix(self) -> npt.NDArray[np.float32]:
+        """Return the items' vectors, their constants, and 1 for the users' constants."""
+        items = self.all_rows("item")
+        return _with_constants(items.vectors, items.constants, np.ones(len(items)))
+
+    def query_matrix(self, users: npt.NDArray[np.int32], context: Block | None) -> npt.NDArray[np.float32]:
+        """Return the users' vectors, 1 for the items' constants, and their own constants."""
+        rows = self.query_rows(users, context)
+        return _with_constants(rows.as_vectors(), np.ones(len(rows)), rows.constants)
+
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
         """Take the score of a pair apart, with names for the features: ``user.age: 25-34``."""
 
@@ -240,3 +250,7 @@ class RatingState(State):
         """How users' vectors vary together."""
         users = self.moments["item"].second_moment
         return np.asarray(users[1:-1, 1:-1] - np.outer(users[0, 1:-1], users[0, 1:-1]), np.float32)
+
+
+def _with_constants(vectors: npt.NDArray[np.float32], *constants: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    return np.hstack([vectors, np.stack(constants, axis=1).astype(np.float32)])
