@@ -19,7 +19,7 @@ from bitfm.parameters import EventWeights
 from bitfm.validation import thread_count
 from threadpoolctl import threadpool_limits
 
-from bitfm_research.bench.events import discrete
+from bitfm_research.bench.events import discrete, hashing
 from bitfm_research.bench.events.protocol import Scorer, Split, judge
 
 __all__ = ["OPPONENTS", "Opponent", "fit_floats", "tuned"]
@@ -180,4 +180,6 @@ OPPONENTS = [
     ),
     Opponent("paper's DiscreteFM", discrete.squared, discrete.SETTINGS, lambda _: discrete.BITS / 8 + 4),
     Opponent("paper's DiscreteFM, loss bpr", discrete.pairwise, discrete.SETTINGS, lambda _: discrete.BITS / 8 + 4),
+    Opponent("DCMF, logit", hashing.logit, hashing.DCMF_SETTINGS, lambda _: discrete.BITS / 8),
+    Opponent("LSH", hashing.lsh, hashing.LSH_SETTINGS, hashing.lsh_bytes),
 ]
