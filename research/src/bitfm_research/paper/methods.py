@@ -24,7 +24,7 @@ from bitfm_research.baselines import (
 )
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY
-from bitfm_research.bench.tuning import tune_libfm
+from bitfm_research.bench.tuning import tune_dcmf, tune_libfm
 
 __all__ = ["METHODS", "Method"]
 
@@ -70,7 +70,7 @@ METHODS: dict[str, Method] = {
     "PPH": Method(lambda split, bits, seed: PPH(bits, random_state=seed)),
     "BCCF": Method(lambda split, bits, seed: BCCF(bits, random_state=seed)),
     "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
-    "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
+    "DCMF": Method(tune_dcmf, fields=WITH_HISTORY, takes_features=True),
     "DCMF, logit": Method(
         lambda split, bits, seed: DCMF(bits, loss="logit", interaction=0.0, random_state=seed),
         fields=WITH_HISTORY,

@@ -17,8 +17,8 @@ from bitfm_research.bench.events.protocol import Scorer, Split
 __all__ = ["DCMF_SETTINGS", "LSH_SETTINGS", "logit", "lsh", "lsh_bytes"]
 
 _ITERATIONS = 10  # of each stage: more of them change little
-DCMF_SETTINGS = list(product((1.0, 2.0, 4.0), (0.3, 1.0, 3.0), (1.0, 100.0)))  # spread, interaction, alpha = beta
-LSH_SETTINGS = list(product((1, 2, 4, 8), ("users", "items")))  # bits of a bucket, whose buckets
+DCMF_SETTINGS = list(product((1.0, 2.0), (3.0, 10.0, 30.0, 100.0), (0.0, 1.0)))  # spread, interaction, alpha = beta
+LSH_SETTINGS = list(product((4, 8), ("users", "items")))  # bits of a bucket, whose buckets
 
 Floats = npt.NDArray[np.float32]
 
