@@ -56,7 +56,7 @@ class DCMF(DCF):
     interaction : float, default 0.3
         How strongly the products of all pairs are pulled to 0: ρ as a multiple of the share of pairs that are rated. At
         1, all pairs together count as much as the ratings, each of which counts 1. What is best differs
-        between data sets: 0 on Yelp and Amazon, 3 and more on MovieLens and Douban.
+        between data sets: 0 on Yelp, 3 and more on MovieLens 1M, Douban and Amazon.
 
     Examples
     --------
