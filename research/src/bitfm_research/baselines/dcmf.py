@@ -67,7 +67,7 @@ class DCMF(DCF):
     >>> model = DCMF(bits=32).fit(X, y)
     >>> model.user_codes_.shape
     (200, 4)
-    >>> likes = y.to_numpy() > 3
+    >>> likes = y > 3
     >>> scores = DCMF(bits=32, loss="logit").fit(X, likes).predict(X)
     >>> bool(scores[likes].mean() > 0.5 > scores[~likes].mean())
     True
