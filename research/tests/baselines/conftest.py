@@ -22,7 +22,7 @@ METHODS = {
     name: kind(bits=64, **SETTINGS.get(name, {}))
     for name in baselines.__all__
     if issubclass(kind := getattr(baselines, name), IdCodes) and kind is not IdCodes
-}
+} | {"DCMF, logit": baselines.DCMF(64, loss="logit")}
 
 
 @pytest.fixture(params=METHODS.values(), ids=METHODS)

@@ -40,8 +40,8 @@ def test_dcf_is_the_papers_model_without_linear_terms(bits, beta, init):
 
 
 def test_without_features_dcmf_is_dcf():
-    np.testing.assert_array_equal(DCMF(16).fit(IDS, Y).codes_, DCF(16).fit(IDS, Y).codes_)
-    loose = DCMF(16, user_content=0, item_content=0).fit(RICH, Y)
+    np.testing.assert_array_equal(DCMF(16, interaction=0).fit(IDS, Y).codes_, DCF(16).fit(IDS, Y).codes_)
+    loose = DCMF(16, user_content=0, item_content=0, interaction=0).fit(RICH, Y)
     np.testing.assert_array_equal(loose.user_codes_, DCF(16).fit(IDS, Y).user_codes_)
 
 
@@ -64,7 +64,14 @@ def test_features_shape_the_codes_of_items_that_nobody_has_rated():
 
 
 @pytest.mark.parametrize(
-    "make", [DCF, DCMF, lambda bits: DCF(bits, balance="all"), lambda bits: DCMF(bits, ridge=1e-3)]
+    "make",
+    [
+        DCF,
+        DCMF,
+        lambda bits: DCF(bits, balance="all"),
+        lambda bits: DCMF(bits, interaction=0),
+        lambda bits: DCMF(bits, ridge=1e-3),
+    ],
 )
 @pytest.mark.parametrize("bits", [8, 64])
 def test_the_objective_never_rises(make, bits):
@@ -75,7 +82,7 @@ def test_the_objective_never_rises(make, bits):
             assert after.objective <= before.objective + 1e-5 * abs(before.objective)
 
 
-@pytest.mark.parametrize("model", [DCF(8, alpha=5.0, beta=2.0, max_iter=100), DCMF(8, max_iter=100)])
+@pytest.mark.parametrize("model", [DCF(8, alpha=5.0, beta=2.0, max_iter=100), DCMF(8, interaction=0, max_iter=100)])
 def test_no_bit_can_be_turned_for_the_better(model):
     """Of codes that have settled, with the delegates and what the features say as they are."""
     ratings = IdRatings.of(RICH, Y, "test")

@@ -12,7 +12,7 @@ from bitfm.cli.app import app
 from bitfm.models.implicit.events import Events
 from typer.testing import CliRunner
 
-from bitfm_research.bench.events import discrete, run, run_speed
+from bitfm_research.bench.events import discrete, hashing, run, run_speed
 from bitfm_research.bench.events.opponents import popularity
 from bitfm_research.bench.events.protocol import READERS, judge, splits
 from bitfm_research.bench.events.quantized import rabitq, rotated_levels
@@ -39,6 +39,16 @@ def test_both_losses_find_a_taste(tmp_path):
     for fit in (discrete.squared, discrete.pairwise):
         assert judge(split, fit(split, (100.0, 10.0, 4)))["NDCG@20"] > least
     assert len(discrete.SETTINGS) >= 12
+
+
+def test_hashing_finds_a_taste(tmp_path):
+    [split] = splits("tastes", tmp_path, 1)
+    least = 1.3 * judge(split, popularity(split, None))["NDCG@20"]
+    assert judge(split, hashing.logit(split, (2.0, 1.0, 1.0)))["NDCG@20"] > least
+    for by in ("users", "items"):
+        assert judge(split, hashing.lsh(split, (8, by)))["NDCG@20"] > least
+    assert len(hashing.DCMF_SETTINGS) >= 12
+    assert hashing.lsh_bytes(split) > 8
 
 
 @pytest.mark.parametrize("bits", [64, 128])

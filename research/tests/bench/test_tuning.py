@@ -10,7 +10,7 @@ from bitfm import FM, BiasModel
 from bitfm.evaluation import rmse
 
 from bitfm_research.bench.measure import WITH_HISTORY
-from bitfm_research.bench.tuning import tune_als, tune_bias, tune_sgd
+from bitfm_research.bench.tuning import tune_als, tune_bias, tune_dcmf, tune_sgd
 from ratings import small_split
 
 
@@ -33,6 +33,22 @@ def test_the_test_part_is_not_looked_at(tune):
     users, items, _ = split.test
     blind = replace(split, test=(users[:0], items[:0], np.full(0, np.nan)))
     assert str(tune(split)) == str(tune(blind))
+
+
+def test_the_interaction_is_the_one_that_ranks_best(monkeypatch):
+    """Whatever the test part is, and once for all lengths."""
+    split, tried = small_split(), []
+
+    def rank(users, ratings, scores, k):
+        tried.append(len(users))
+        return [0.1, 0.2, 0.4, 0.3][len(tried) - 1]
+
+    monkeypatch.setattr("bitfm_research.bench.tuning.ndcg", rank)
+    blind = replace(split, test=(split.test[0][:0], split.test[1][:0], np.full(0, np.nan)))
+    models = [tune_dcmf(blind, bits, seed=7) for bits in (8, 64)]
+    assert [(model.bits, model.interaction, model.random_state) for model in models] == [(8, 3.0, 7), (64, 3.0, 7)]
+    assert len(tried) == 4
+    assert 0.4 * len(split.train[2]) < tried[0] < 0.6 * len(split.train[2])
 
 
 @pytest.mark.parametrize("tune", [tune_als, tune_sgd])

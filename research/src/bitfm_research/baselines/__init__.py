@@ -5,6 +5,7 @@ from bitfm_research.baselines.collaborative import CollaborativeHashing
 from bitfm_research.baselines.dcf import DCF
 from bitfm_research.baselines.dcmf import DCMF
 from bitfm_research.baselines.id_codes import IdCodes
+from bitfm_research.baselines.lsh import LSH
 from bitfm_research.baselines.pph import PPH
 from bitfm_research.baselines.rounding import RandomProjection, RotatedRounding, SignRounding
 from bitfm_research.baselines.trivial import Popularity, RandomScores
@@ -13,6 +14,7 @@ __all__ = [
     "BCCF",
     "DCF",
     "DCMF",
+    "LSH",
     "PPH",
     "CollaborativeHashing",
     "IdCodes",

@@ -23,6 +23,7 @@ CURVES: dict[str, dict[str, Any]] = {
     "DFM, paper": LINES["DFM, paper"] | {"markersize": 3.8, "linewidth": 1.6},
     "FM, SGD": LINES["FM, SGD"] | {"marker": "X", "markersize": 4.2, "linewidth": 1.4, "zorder": 2.9},
     "DCMF": {"color": "#009E73", "marker": "^", "markersize": 4.2, "linewidth": 1.3, "zorder": 2.8},
+    "DCMF, logit": {"color": "#009E73", "marker": "^", "linestyle": (0, (2, 1)), **_GREY},
     "DCF": {"color": "#56B4E9", "marker": "D", "markersize": 3.4, "linewidth": 1.3, "zorder": 2.7},
     "BCCF": {"color": "#E69F00", "marker": "v", "markersize": 4.2, "linewidth": 1.3, "zorder": 2.6},
     "bias only": {"color": "#000000", "linestyle": (0, (1, 1.2)), "linewidth": 1.8, "zorder": 3.5},
@@ -33,6 +34,7 @@ CURVES: dict[str, dict[str, Any]] = {
     "PPH": {"color": "#707070", "marker": "D", "linestyle": (0, (2, 1)), **_GREY},
     "CH": {"color": "#A0A0A0", "marker": "^", **_GREY},
     "random projection": {"color": "#A0A0A0", "marker": "v", "linestyle": (0, (4, 1)), **_GREY},
+    "LSH": {"color": "#A0A0A0", "marker": "o", "linestyle": (0, (1, 1)), **_GREY},
     "popularity": {"color": "#909090", "linestyle": (0, (6, 1.5, 1, 1.5)), "linewidth": 0.9},
     "random": {"color": "#B0B0B0", "linestyle": (0, (1, 2.5)), "linewidth": 1.1},
 }

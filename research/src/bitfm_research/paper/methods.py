@@ -13,6 +13,7 @@ from bitfm_research.baselines import (
     BCCF,
     DCF,
     DCMF,
+    LSH,
     PPH,
     CollaborativeHashing,
     Popularity,
@@ -23,7 +24,7 @@ from bitfm_research.baselines import (
 )
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY
-from bitfm_research.bench.tuning import tune_libfm
+from bitfm_research.bench.tuning import tune_dcmf, tune_libfm
 
 __all__ = ["METHODS", "Method"]
 
@@ -61,6 +62,7 @@ METHODS: dict[str, Method] = {
         fields=WITH_HISTORY,
     ),
     "FM, SGD": Method(_libfm, takes_features=True),
+    "LSH": Method(lambda split, bits, seed: LSH(bits, random_state=seed)),
     "random projection": Method(lambda split, bits, seed: RandomProjection(bits, random_state=seed)),
     "sign rounding": Method(lambda split, bits, seed: SignRounding(bits, random_state=seed)),
     "FM + ITQ": Method(lambda split, bits, seed: RotatedRounding(bits, random_state=seed)),
@@ -68,7 +70,12 @@ METHODS: dict[str, Method] = {
     "PPH": Method(lambda split, bits, seed: PPH(bits, random_state=seed)),
     "BCCF": Method(lambda split, bits, seed: BCCF(bits, random_state=seed)),
     "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
-    "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
+    "DCMF": Method(tune_dcmf, fields=WITH_HISTORY, takes_features=True),
+    "DCMF, logit": Method(
+        lambda split, bits, seed: DCMF(bits, loss="logit", interaction=0.0, random_state=seed),
+        fields=WITH_HISTORY,
+        takes_features=True,
+    ),
     "DFM, paper": Method(lambda split, bits, seed: DiscreteFM(bits, random_state=seed), takes_features=True),
     "DFM, distilled": Method(
         lambda split, bits, seed: DistilledFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True

@@ -165,7 +165,7 @@ def _fits(plan: Plan, name: str, label: str, method: Method) -> Iterator[_Job]:
     variants = [(label, method.fields)]
     if method.takes_features and name in ITEM_FIELDS:
         # Histories and raters stand in for content where there is none.
-        own = () if label == "DCMF" else method.fields
+        own = () if label.startswith("DCMF") else method.fields
         variants.append((label + FEATURES, (*own, *ITEM_FIELDS[name])))
     for variant, fields in variants:
         for bits in plan.lengths if method.by_bits else (None,):

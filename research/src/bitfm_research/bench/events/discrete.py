@@ -15,7 +15,7 @@ from bitfm.validation import thread_count
 
 from bitfm_research.bench.events.protocol import Scorer, Split
 
-__all__ = ["BITS", "SETTINGS", "pairwise", "squared"]
+__all__ = ["BITS", "SETTINGS", "event_pairs", "id_blocks", "pairwise", "squared"]
 
 BITS = 64
 _ITERATIONS = 10  # of each stage: more of them change little
@@ -26,14 +26,14 @@ Setting = tuple[float, float, int]
 
 def pairwise(split: Split, setting: Setting) -> Scorer:
     """Fit by ``loss="bpr"``."""
-    return _scorer(split, _model(split, setting, "bpr").fit(_blocks(split, *_events(split))))
+    return _scorer(split, _model(split, setting, "bpr").fit(id_blocks(split, *event_pairs(split))))
 
 
 def squared(split: Split, setting: Setting) -> Scorer:
     """Fit by squared error, to the same items drawn."""
-    users, items = _events(split)
-    drawn = EventPairs.draw(_blocks(split, users, items), setting[2], np.random.default_rng(split.seed))
-    X = _blocks(split, np.append(users, users[drawn.event]), np.append(items, drawn.drawn))
+    users, items = event_pairs(split)
+    drawn = EventPairs.draw(id_blocks(split, users, items), setting[2], np.random.default_rng(split.seed))
+    X = id_blocks(split, np.append(users, users[drawn.event]), np.append(items, drawn.drawn))
     return _scorer(split, _model(split, setting, "squared").fit(X, np.arange(len(X)) < len(users)))
 
 
@@ -43,12 +43,14 @@ def _model(split: Split, setting: Setting, loss: str) -> DiscreteFM:
     return make(loss=loss, alpha=alpha, beta=beta, negatives=negatives)
 
 
-def _events(split: Split) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+def event_pairs(split: Split) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+    """Return the user and the item of each event."""
     indptr, items, _ = split.train.by_user.arrays()
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), items
 
 
-def _blocks(split: Split, users: npt.NDArray[np.intp], items: npt.NDArray[np.integer]) -> Blocks:
+def id_blocks(split: Split, users: npt.NDArray[np.intp], items: npt.NDArray[np.integer]) -> Blocks:
+    """Return users and items by their ids."""
     rows = {"user": (users, split.train.shape[0]), "item": (items, split.train.shape[1])}
     return Blocks(**{name: Block(row, {"id": FeatureTable.eye(size)}) for name, (row, size) in rows.items()})
 

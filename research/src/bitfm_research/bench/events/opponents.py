@@ -19,7 +19,7 @@ from bitfm.parameters import EventWeights
 from bitfm.validation import thread_count
 from threadpoolctl import threadpool_limits
 
-from bitfm_research.bench.events import discrete
+from bitfm_research.bench.events import discrete, hashing
 from bitfm_research.bench.events.protocol import Scorer, Split, judge
 
 __all__ = ["OPPONENTS", "Opponent", "fit_floats", "tuned"]
@@ -187,4 +187,6 @@ OPPONENTS = [
             ("paper's DiscreteFM, loss bpr", discrete.pairwise),
         )
     ),
+    Opponent("DCMF, logit", hashing.logit, hashing.DCMF_SETTINGS, lambda _: discrete.BITS / 8, slow=True),
+    Opponent("LSH", hashing.lsh, hashing.LSH_SETTINGS, hashing.lsh_bytes),
 ]
