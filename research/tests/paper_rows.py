@@ -6,6 +6,7 @@ from bitfm_research.paper.names import (
     BITS,
     FEATURES,
     LEVELS,
+    PARTS,
     PUBLISHED_AMAZON,
     SIZES,
     WITH_BITS,
@@ -20,6 +21,7 @@ BELOW = {
     "random": 0.07, "popularity": 0.045, "bias only": 0, "FM, ALS": -0.0005, "FM, Gibbs": -0.0015, "FM, SGD": 0.001,
     "random projection": 0.06, "sign rounding": 0.032, "FM + ITQ": 0.026, "CH": 0.036, "PPH": 0.029, "BCCF": 0.023,
     "DCF": 0.018, "DCMF": 0.015, "DFM, paper": 0.009, "DFM, distilled": -0.0012,
+    "DFM, linear part alone": 0.004, "DFM, codes alone": 0.066, "DFM, without linear terms": 0.0175,
 }  # fmt: skip
 VALUES = (0, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100)
 
@@ -40,7 +42,7 @@ def figure_1():
             for bits in BITS:
                 last = TOP[dataset] - min(BELOW[method] * (1 + 0.3 * math.log2(64 / bits)), 0.068)
                 yield from of_method(dataset, method, bits, last)
-                if dataset in WITH_FEATURES and method in ("FM, SGD", "DCMF", "DFM, paper", "DFM, distilled"):
+                if dataset in WITH_FEATURES and method in ("FM, SGD", "DCMF", "DFM, paper", "DFM, distilled", *PARTS):
                     yield from of_method(dataset, method + FEATURES, bits, last + 0.004)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bitfm_research.paper._claims_of_accuracy import bias_claims, feature_claims, id_claims, published_claim
+from bitfm_research.paper._claims_of_parts import part_claims
 from bitfm_research.paper._claims_of_settings import setting_claims
 from bitfm_research.paper._claims_of_speed import speed_claims
 from bitfm_research.paper.claim import Claim
 from bitfm_research.paper.means import Means
+from bitfm_research.paper.names import FEATURES, WITH_FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure
 
 __all__ = ["check_claims"]
@@ -29,9 +31,11 @@ def check_claims(measures: Iterable[Measure]) -> list[Claim]:
     means = Means(measures)
     return [
         *id_claims(means),
+        *part_claims(means, WITH_IDS),
         *setting_claims(means),
         *speed_claims(means),
         published_claim(means),
         *bias_claims(means),
         *feature_claims(means),
+        *part_claims(means, WITH_FEATURES, FEATURES),
     ]

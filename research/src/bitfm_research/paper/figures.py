@@ -17,10 +17,14 @@ from bitfm_research.plotting import TITLES, legend_below
 __all__ = ["CURVES", "draw_curves", "write_figures"]
 
 _GREY = {"markersize": 3, "linewidth": 0.8, "markerfacecolor": "white", "markeredgewidth": 0.7, "zorder": 1.5}
+_PART = LINES["DFM, paper"] | {"marker": "", "linewidth": 1.1}
 # The paper's own methods and the bias in colour, the real-valued FMs as lines, all the others thin and grey.
 CURVES: dict[str, dict[str, Any]] = {
     "DFM, distilled": LINES["DFM, distilled"] | {"markersize": 4},
     "DFM, paper": LINES["DFM, paper"] | {"markersize": 3.8, "linewidth": 1.6},
+    "DFM, linear part alone": _PART | {"linestyle": (0, (1, 1)), "zorder": 3.2},
+    "DFM, codes alone": _PART | {"linestyle": (0, (5, 2))},
+    "DFM, without linear terms": _PART | {"linestyle": (0, (5, 1.5, 1, 1.5))},
     "FM, SGD": LINES["FM, SGD"] | {"marker": "X", "markersize": 4.2, "linewidth": 1.4, "zorder": 2.9},
     "DCMF": {"color": "#009E73", "marker": "^", "markersize": 4.2, "linewidth": 1.3, "zorder": 2.8},
     "DCF": {"color": "#56B4E9", "marker": "D", "markersize": 3.4, "linewidth": 1.3, "zorder": 2.7},

@@ -69,6 +69,9 @@ METHODS: dict[str, Method] = {
     "BCCF": Method(lambda split, bits, seed: BCCF(bits, random_state=seed)),
     "DCF": Method(lambda split, bits, seed: DCF(bits, random_state=seed)),
     "DCMF": Method(lambda split, bits, seed: DCMF(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True),
+    "DFM, without linear terms": Method(
+        lambda split, bits, seed: DiscreteFM(bits, linear=False, random_state=seed), takes_features=True
+    ),
     "DFM, paper": Method(lambda split, bits, seed: DiscreteFM(bits, random_state=seed), takes_features=True),
     "DFM, distilled": Method(
         lambda split, bits, seed: DistilledFM(bits, random_state=seed), fields=WITH_HISTORY, takes_features=True

@@ -10,6 +10,7 @@ __all__ = [
     "LEVELS",
     "PAPER_BASELINES",
     "PAPER_TTC",
+    "PARTS",
     "PUBLISHED_AMAZON",
     "SIZES",
     "WITH_BITS",
@@ -32,7 +33,9 @@ SIZES = {"yelp": (13_679, 12_922), "amazon": (35_151, 33_195)}  # users and item
 LEVELS = ("random", "popularity", "bias only", "FM, ALS", "FM, Gibbs")
 HASHING = ("random projection", "sign rounding", "FM + ITQ", "CH", "PPH")
 PAPER_BASELINES = ("BCCF", "DCF", "DCMF")
-WITH_BITS = ("FM, SGD", *HASHING, *PAPER_BASELINES, "DFM, paper", "DFM, distilled")
+# What does the work in DFM: two parts of its score, each by itself, and a fit that has codes only.
+PARTS = ("DFM, linear part alone", "DFM, codes alone", "DFM, without linear terms")
+WITH_BITS = ("FM, SGD", *HASHING, *PAPER_BASELINES, *PARTS, "DFM, paper", "DFM, distilled")
 
 # Table 1 of the paper, in minutes.
 PAPER_TTC = {

@@ -10,6 +10,7 @@ from bitfm.plotting import MISSING, available
 
 from bitfm_research.paper._document import Block, Figure, Heading, Points, Table, Text, as_html, as_markdown
 from bitfm_research.paper._report_tables import scores, settings, times
+from bitfm_research.paper._what_works import what_works
 from bitfm_research.paper.claim import Claim
 from bitfm_research.paper.claims import check_claims
 from bitfm_research.paper.figures import write_figures
@@ -101,6 +102,8 @@ def _document(rows: Sequence[Measure], folder: Path, drawn: Sequence[str], about
         Heading("Figure 1: accuracy"),
         *_figure(folder, drawn, "figure-1"),
         *_figure(folder, drawn, "figure-1-features"),
+        Heading("What does the work in DFM"),
+        *what_works(means, (*WITH_IDS, *WITH_FEATURES)),
         Heading("Figure 2: β and L2"),
         *_figure(folder, drawn, "figure-2"),
         *settings(means),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from bitfm.data.blocks import Blocks
 from bitfm.evaluation import ndcg_per_user, rmse
 from bitfm.models import FM, DiscreteFM
@@ -17,7 +18,8 @@ from bitfm.validation import check_bits, check_choice
 from bitfm_research.bench.datasets import Split
 from bitfm_research.paper.datasets import ITEM_FIELDS, NAMES, find_data, load_split, sampled
 from bitfm_research.paper.methods import METHODS, Method
-from bitfm_research.paper.names import BITS, FEATURES, KS, WITH_IDS
+from bitfm_research.paper.names import BITS, FEATURES, KS, PARTS, WITH_IDS, plain
+from bitfm_research.paper.parts import parts_of_scores
 from bitfm_research.paper.results import Measure, Results
 from bitfm_research.paper.testing_time import testing_times
 
@@ -93,9 +95,19 @@ class _Bench:
     def measured(
         self, label: str, bits: int | None, model: Any, fields: tuple[str, ...], seconds: float
     ) -> list[Measure]:
-        """Score the test part by a fitted model."""
+        """Score the test part by a fitted model, and by the parts of its scores if it is DFM."""
+        X = self.blocks("test", fields)
+        scores = model.predict(X)
+        measures = self.scored(label, bits, scores, seconds)
+        if plain(label) == "DFM, paper":
+            suffix = label.removeprefix("DFM, paper")
+            for part, alone in zip(PARTS, parts_of_scores(model, X, scores), strict=False):
+                measures += self.scored(part + suffix, bits, alone, seconds)
+        return measures
+
+    def scored(self, label: str, bits: int | None, scores: npt.NDArray[np.float64], seconds: float) -> list[Measure]:
+        """Return what scores of the test part are worth."""
         users, _, truth = self.split.test
-        scores = model.predict(self.blocks("test", fields))
         each = ndcg_per_user(users, truth, scores, KS)
         low, high = ndcg_per_user(users, truth, scores, 10).interval(seed=self.plan.seed)
 
