@@ -109,6 +109,18 @@ def test_a_time_and_a_number_of_pairs_for_each_way(model, variant):
     ]
 
 
+def test_a_trained_fm_keeps_its_ids_and_its_words_are_drawn(features):
+    trained = random_fm(RawFeatures.of(N_USERS, N_ITEMS, words=False, seed=1), 8, 9)
+    fm, n = random_fm(features, 8, 2, trained), N_USERS + N_ITEMS
+    assert fm.bias_ == trained.bias_
+    np.testing.assert_array_equal(fm.factors_[:n], trained.factors_)
+    np.testing.assert_array_equal(fm.weights_[:n], trained.weights_)
+    assert fm.factors_.shape == (features.n_features, 8)
+
+
 def test_a_model_of_other_sizes_is_refused(model):
+    fm = random_fm(RawFeatures.of(N_USERS, N_ITEMS, words=False, seed=1), 8, 0)
+    with pytest.raises(ValueError, match=r"factors of shape \(50, 8\); expected \(50, 16\)"):
+        testing_time.testing_times("tiny", N_USERS, N_ITEMS, model, 0, words=False, fm=fm)
     with pytest.raises(ValueError, match=r"sizes \[30, 20\], but there are 20 users and 30 items"):
         testing_time.testing_times("tiny", N_ITEMS, N_USERS, model, 0, words=False)

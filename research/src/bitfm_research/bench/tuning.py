@@ -17,7 +17,7 @@ from bitfm.models import FM, BiasModel
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY, named
 
-__all__ = ["Tuned", "tune_als", "tune_bias", "tune_libfm", "tune_sgd"]
+__all__ = ["Tuned", "tune_als", "tune_bias", "tune_sgd"]
 
 Settings = dict[str, Any]
 Trial = Callable[[Settings], tuple[float, Settings]]  # settings to validation RMSE, and what else it found
@@ -82,14 +82,6 @@ def tune_sgd(split: Split, seed: int = 0) -> Tuned:
     ]
     trial = _stopped_early(split.validation(seed=seed), fixed, most=40)
     return _search(trial, {"rank": 16, "fields": ()}, steps, lambda settings: FM(**settings, **fixed))
-
-
-def tune_libfm(split: Split, rank: int, seed: int = 0) -> Tuned:
-    """Choose λ and the number of epochs of stochastic gradient descent on ids alone, at a rank that is given."""
-    fixed: Settings = {"solver": "sgd", "rank": rank, "random_state": seed}
-    steps: list[list[Settings]] = [[{"regularization": λ, "linear_regularization": λ} for λ in (0.02, 0.05, 0.1)]]
-    trial = _stopped_early(split.validation(seed=seed), fixed, most=30)
-    return _search(trial, {}, steps, lambda settings: FM(**settings, **fixed))
 
 
 def _grid(**values: Iterable[Any]) -> list[Settings]:

@@ -32,7 +32,13 @@ def paper(
     bits: Annotated[
         list[int] | None, typer.Option(help="Code length; may be given several times. Default: 8, 16, 32 and 64.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of splits that are not given, and of every fit.")] = 0,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many seeds, of what is random. Default: 3, and 2 with --quick.")
+    ] = None,
+    libfm: Annotated[
+        Path | None,
+        typer.Option(help="libFM's own program, run beside ours. Default: libFM on the PATH, if any."),
+    ] = None,
     quick: Annotated[bool, typer.Option(help="A first look: some users, two code lengths, fewer settings.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
@@ -41,21 +47,30 @@ def paper(
     from bitfm_research.bench.results import command_line
     from bitfm_research.paper.claims import check_claims
     from bitfm_research.paper.datasets import find_data
+    from bitfm_research.paper.libfm_program import find_libfm
+    from bitfm_research.paper.plan import Plan
     from bitfm_research.paper.report import write_report
     from bitfm_research.paper.results import Results
-    from bitfm_research.paper.run import Plan, run
+    from bitfm_research.paper.run import run
+    from bitfm_research.paper.user_scores import UserScores
 
-    plan = Plan(need_data(data), tuple(dataset or ()), tuple(methods or ()), tuple(bits or ()), seed, quick)
-    find_data(plan.data)
-    _same_settings(out, {"quick": quick, "seed": seed})
-    results = Results(out / "results.csv")
-    command = command_line(
-        "paper", group=None, dataset=dataset, methods=methods, bits=bits, seed=seed or None, quick=quick
+    plan = Plan(
+        need_data(data),
+        tuple(dataset or ()),
+        tuple(methods or ()),
+        tuple(bits or ()),
+        seeds,
+        quick,
+        find_libfm(libfm),
     )
+    find_data(plan.data)
+    _same_settings(out, {"quick": quick})
+    results, users = Results(out / "results.csv"), UserScores(out / "users")
+    command = command_line("paper", group=None, dataset=dataset, methods=methods, bits=bits, seeds=seeds, quick=quick)
     try:
-        run(plan, results, note)
+        run(plan, results, users, note)
     finally:  # what there is, also if a run ends before its time
-        write_report(results, out, _about(command, seed, quick))
+        write_report(results, out, _about(command, plan.libfm, quick))
     rows: list[dict[str, Any]] = [
         {
             "claim": claim.title,
@@ -88,19 +103,19 @@ def _same_settings(out: Path, settings: dict[str, Any]) -> None:
 
 
 def _words(settings: dict[str, Any]) -> str:
-    return f"{'--quick and ' if settings.get('quick') else ''}--seed {settings.get('seed')}"
+    return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
-def _about(command: str, seed: int, quick: bool) -> dict[str, str]:
+def _about(command: str, libfm: Path | None, quick: bool) -> dict[str, str]:
     import numpy
     import scipy
     from bitfm.core import isa
 
     about = {
         "Command": f"`{command}`",
-        "Seed": str(seed),
         "Versions": f"bitfm {__version__}, Python {platform.python_version()}, NumPy {numpy.__version__}, "
         f"SciPy {scipy.__version__}",
+        "libFM's own program": f"`{libfm.name}`" if libfm else "not run: there is no `libFM` on the PATH, see --libfm",
         "Computer": f"{platform.machine()}, instruction set {isa()}",
     }
     if quick:

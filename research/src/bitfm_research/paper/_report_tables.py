@@ -8,7 +8,7 @@ from bitfm_research.paper._claims_of_speed import LOOP, WAYS, ratios
 from bitfm_research.paper._document import Block, Heading, Table, Text
 from bitfm_research.paper.claim import NOT_RUN, ratio
 from bitfm_research.paper.means import Means
-from bitfm_research.paper.names import BITS, LEVELS, PAPER_TTC, WITH_BITS, WITH_IDS, is_main, plain
+from bitfm_research.paper.names import BITS, LEVELS, LIBFM, PAPER_TTC, WITH_BITS, WITH_IDS, is_main, plain
 from bitfm_research.plotting import TITLES
 
 __all__ = ["scores", "settings", "times"]
@@ -87,6 +87,8 @@ def times(means: Means) -> list[Block]:
 
 def _timed(means: Means, dataset: str, what: str) -> list[Block]:
     ways = [LOOP, *_FLOATS, *WAYS.values()]
+    if any(means.value(dataset, LIBFM, bits, f"TTC, {what}") for bits in BITS):
+        ways.insert(1, LIBFM)
     found = {way: [means.value(dataset, way, bits, f"TTC, {what}") for bits in BITS] for way in ways}
     if all(time is None for row in found.values() for time in row):
         return [Text("Not run.")]

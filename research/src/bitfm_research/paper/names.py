@@ -8,6 +8,7 @@ __all__ = [
     "HASHING",
     "KS",
     "LEVELS",
+    "LIBFM",
     "PAPER_BASELINES",
     "PAPER_TTC",
     "PARTS",
@@ -36,6 +37,7 @@ PAPER_BASELINES = ("BCCF", "DCF", "DCMF")
 # What does the work in DFM: two parts of its score, each by itself, and a fit that has codes only.
 PARTS = ("DFM, linear part alone", "DFM, codes alone", "DFM, without linear terms")
 WITH_BITS = ("FM, SGD", *HASHING, *PAPER_BASELINES, *PARTS, "DFM, paper", "DFM, distilled")
+LIBFM = "libFM, executable"  # Rendle's own program, where there is one
 
 # Table 1 of the paper, in minutes.
 PAPER_TTC = {

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.models import DiscreteFM
+from bitfm.models import FM, DiscreteFM
 
 from bitfm_research.blas import single_blas_thread
 from bitfm_research.paper._raw_features import WORDS_PER_ITEM, RawFeatures, random_fm, with_words
@@ -38,7 +38,8 @@ def testing_times(
     seed: int,
     *,
     words: bool,
-    quick: bool = False,  # noqa: PT028  (this is not a test)
+    fm: FM | None = None,  # noqa: PT028  (this is not a test)
+    quick: bool = False,  # noqa: PT028
 ) -> list[Measure]:
     """Measure five ways to score all users × items from raw features, each on one thread.
 
@@ -82,6 +83,8 @@ def testing_times(
         Of everything that is random.
     words : bool
         Whether items have words beside their ids.
+    fm : FM, optional
+        Trained on the same ids, with as many factors as the codes have bits; by default one of random parameters.
     quick : bool, default False
         Smaller samples.
 
@@ -107,9 +110,11 @@ def testing_times(
             f"model has fields of sizes {sizes}, but there are {n_users} users and {n_items} items; "
             "give one fitted on a block of each, ids alone."
         )
+    if fm is not None and fm.factors_.shape != (n_users + n_items, model.bits):
+        raise ValueError(f"fm has factors of shape {fm.factors_.shape}; expected {(n_users + n_items, model.bits)}.")
     effort = _QUICK if quick else _FULL
     features = RawFeatures.of(n_users, n_items, words=words, seed=seed)
-    ways = _ways(features, with_words(model, features, seed) if words else model, seed, effort)
+    ways = _ways(features, with_words(model, features, seed) if words else model, seed, effort, fm)
     variant = "ids and words" if words else "ids"
     measures = []
     for method, seconds in _best_seconds(ways, n_users * n_items, effort).items():
@@ -121,9 +126,9 @@ def testing_times(
     return measures
 
 
-def _ways(features: RawFeatures, model: DiscreteFM, seed: int, effort: _Effort) -> dict[str, Way]:
+def _ways(features: RawFeatures, model: DiscreteFM, seed: int, effort: _Effort, trained: FM | None) -> dict[str, Way]:
     rng, n_items = np.random.default_rng(seed), features.n_items
-    fm = random_fm(features, model.bits, seed)
+    fm = random_fm(features, model.bits, seed, trained)
     per_pair = 2 if features.words is None else 2 + WORDS_PER_ITEM
     n_pairs = max(effort.pairs, effort.non_zeros // per_pair)
     pairs = features.pairs(_some_users(rng, features.n_users, -(-n_pairs // n_items)))
