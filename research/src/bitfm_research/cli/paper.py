@@ -70,16 +70,17 @@ def paper(
     try:
         run(plan, results, users, note)
     finally:  # what there is, also if a run ends before its time
-        write_report(results, out, _about(command, plan.libfm, quick))
+        write_report(results, out, _about(command, plan.libfm, quick), users)
     rows: list[dict[str, Any]] = [
         {
             "claim": claim.title,
             "data set": it.dataset,
             "paper": None if it.paper is None else claim.shown(it.paper),
             "measured": claim.shown(it.measured),
+            "p": None if it.tested is None else it.tested.shown,
             "holds": it.verdict,
         }
-        for claim in check_claims(results)
+        for claim in check_claims(results, users)
         for it in claim.findings
     ]
     show("What the paper says, and what was measured", rows, caption=command, as_json=as_json)

@@ -18,6 +18,8 @@ from bitfm_research.paper.names import (
     WITH_IDS,
     spoken,
 )
+from bitfm_research.paper.paired import tested_gap
+from bitfm_research.paper.user_scores import MEAN_OVER_K
 
 __all__ = ["bias_claims", "feature_claims", "id_claims", "published_claim"]
 
@@ -44,7 +46,7 @@ def id_claims(means: Means) -> list[Claim]:
         _average("DFM loses little against libFM on average", SMALL_LOSS, _LIBFM, libfm),
         _average("DFM loses little against libFM at 8 bits", SMALL_LOSS, _LIBFM_8, at_8),
         _average("DFM loses little against libFM at 64 bits", SMALL_LOSS, _LIBFM_64, at_64),
-        _shrinking(libfm),
+        _shrinking(means, libfm),
         _average("DCF is slightly worse than DCMF", HALF, _DCMF, _against(means, "DCF", ["DCMF"])),
         _consistent("DCF is better than BCCF at every length", WITH_IDS, _against(means, "DCF", ["BCCF"])),
     ]
@@ -112,17 +114,19 @@ def _average(
         _WHERE,
         "%",
         rule.text,
-        tuple(judged(d, rule, numbers, it.average, it.told(), partial=it.partial) for d, it in found),
+        tuple(judged(d, rule, numbers, it.average, it.told(), partial=it.partial, tested=it.tested) for d, it in found),
     )
 
 
-def _shrinking(libfm: Callable[[str], Comparison]) -> Claim:
+def _shrinking(means: Means, libfm: Callable[[str], Comparison]) -> Claim:
     findings = []
     for dataset in WITH_IDS:
         gap = libfm(dataset).by_length()
         known = 8 in gap and 64 in gap
         why = f"From {percent(gap[8])} at 8 bits to {percent(gap[64])} at 64." if known else ""
-        findings.append(judged(dataset, HALF, _SHRINKS, gap[64] - gap[8] if known else None, why))
+        runs = [(("DFM, paper", bits), ("FM, SGD", bits)) for bits in (64, 8)]
+        test = tested_gap(means.users, dataset, runs[0], runs[1], MEAN_OVER_K)
+        findings.append(judged(dataset, HALF, _SHRINKS, gap[64] - gap[8] if known else None, why, tested=test))
     return Claim("DFM's loss against libFM shrinks from 8 to 64 bits", _WHERE, "points", HALF.text, tuple(findings))
 
 
@@ -132,7 +136,7 @@ def _consistent(title: str, datasets: Sequence[str], compared: Callable[[str], C
     for dataset in datasets:
         it = compared(dataset)
         holds = all(value > 0 for value in it.by_length().values()) if it.cells else None
-        findings.append(Finding(dataset, None, it.average, holds, it.told(), it.partial))
+        findings.append(Finding(dataset, None, it.average, holds, it.told(), it.partial, it.tested, needs_test=True))
     return Claim(title, _WHERE, "%", f"{_ABOVE}, on average over K", tuple(findings))
 
 
@@ -149,7 +153,8 @@ def _above_all(title: str, datasets: Sequence[str], compared: Callable[[str], Co
                 if behind
                 else f"Above {', '.join(spoken(baseline) for baseline in it.baselines)} at {lengths} bits."
             )
-            findings.append(Finding(dataset, None, it.lowest, not behind, why + it.not_run(), it.partial))
+            why += it.not_run()
+            findings.append(Finding(dataset, None, it.lowest, not behind, why, it.partial, it.tested, needs_test=True))
         else:
             findings.append(Finding(dataset, None))
     return Claim(title, "a target of ours", "%", f"{_ABOVE} in NDCG@10; the number is its least lead", tuple(findings))
@@ -180,4 +185,4 @@ def _bias_finding(means: Means, dataset: str, method: str) -> Finding:
             f" A random order has {chance:.4f}: of what {spoken(method)} gains over it at {last.bits} bits, "
             f"the bias alone gains {share:.0f} %."
         )
-    return Finding(dataset, None, it.average, not it.not_below(), why, it.partial)
+    return Finding(dataset, None, it.average, not it.not_below(), why, it.partial, it.tested, needs_test=True)

@@ -86,7 +86,7 @@ def _above_linear(means: Means, dataset: str, suffix: str) -> Finding:
     it = compare(means, dataset, "DFM, paper" + suffix, [_LINEAR + suffix], ks=[10])
     if not it.cells:
         return Finding(dataset, None)
-    return Finding(dataset, None, it.average, not it.not_below(), it.told(), it.partial)
+    return Finding(dataset, None, it.average, not it.not_below(), it.told(), it.partial, it.tested, needs_test=True)
 
 
 def _share(means: Means, dataset: str, suffix: str) -> Finding:
@@ -102,4 +102,6 @@ def _share(means: Means, dataset: str, suffix: str) -> Finding:
         return Finding(dataset, None, None, None, f"DFM has no lead at some length: {told}.")
     share = statistics.fmean(it.share for it in leads)
     why = f"{told[0].upper()}{told[1:]}."
-    return Finding(dataset, None, share, share >= _HALF_OF_THE_LEAD, why, len(leads) < len(BITS))
+    names = dict.fromkeys((*PAPER_BASELINES, *(name + suffix for name in PAPER_BASELINES)))
+    bare = compare(means, dataset, _BARE + suffix, list(names), ks=[10])
+    return Finding(dataset, None, share, share >= _HALF_OF_THE_LEAD, why, len(leads) < len(BITS), bare.tested)

@@ -46,8 +46,10 @@ def scores(means: Means, dataset: str) -> list[Block]:
 def _score(means: Means, dataset: str, method: str, bits: int | None, best: float | None) -> list[str]:
     at = [means.ndcg(dataset, method, bits, k) for k in (1, 5, 10)]
     cells = [_number(value) for value in at]
+    spread = means.spread(dataset, method, bits, "NDCG", 10)
     if at[-1] is not None and at[-1] == best:
         cells[-1] = f"**{cells[-1]}**"
+    cells[-1] += "" if spread is None else f" ± {spread:.4f}"
     low, high = (means.value(dataset, method, bits, f"NDCG {end}", 10) for end in ("low", "high"))
     interval = NOT_RUN if low is None or high is None else f"{low:.4f} to {high:.4f}"
     rmse, seconds = (means.value(dataset, method, bits, metric) for metric in ("RMSE", "seconds"))

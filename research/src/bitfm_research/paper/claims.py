@@ -11,13 +11,17 @@ from bitfm_research.paper._claims_of_speed import speed_claims
 from bitfm_research.paper.claim import Claim
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import FEATURES, WITH_FEATURES, WITH_IDS
+from bitfm_research.paper.paired import adjusted
 from bitfm_research.paper.results import Measure
+from bitfm_research.paper.user_scores import UserScores
 
 __all__ = ["check_claims"]
 
 
-def check_claims(measures: Iterable[Measure]) -> list[Claim]:
+def check_claims(measures: Iterable[Measure], users: UserScores | None = None) -> list[Claim]:
     """Return every claim with what was measured; where a run was cut short, what is missing is "not run".
+
+    Where the NDCG of the users is given, differences are tested, and their p-values adjusted for the number of tests.
 
     Examples
     --------
@@ -28,8 +32,8 @@ def check_claims(measures: Iterable[Measure]) -> list[Claim]:
     >>> claim.finding("yelp").paper, claim.finding("yelp").measured
     (7.95, None)
     """
-    means = Means(measures)
-    return [
+    means = Means(measures, users)
+    claims = [
         *id_claims(means),
         *part_claims(means, WITH_IDS),
         *setting_claims(means),
@@ -39,3 +43,4 @@ def check_claims(measures: Iterable[Measure]) -> list[Claim]:
         *feature_claims(means),
         *part_claims(means, WITH_FEATURES, FEATURES),
     ]
+    return adjusted(claims)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from bitfm_research.paper.names import SIZES
 from bitfm_research.paper.results import Measure
+from bitfm_research.paper.user_scores import UserScores
 
 __all__ = ["Means"]
 
@@ -24,16 +25,22 @@ class Means:
     (0.76, None)
     """
 
-    def __init__(self, measures: Iterable[Measure]) -> None:
+    def __init__(self, measures: Iterable[Measure], users: UserScores | None = None) -> None:
+        self.users = users  # for paired tests, where they are kept
         values: dict[tuple[str, str, int | None, str, int | None], list[float]] = {}
         for m in measures:
             if math.isfinite(m.value):
                 values.setdefault((m.dataset, m.method, m.bits, m.metric, m.k), []).append(m.value)
         self._means = {key: statistics.fmean(group) for key, group in values.items()}
+        self._spreads = {key: statistics.stdev(group) for key, group in values.items() if len(group) > 1}
 
     def value(self, dataset: str, method: str, bits: int | None, metric: str, k: int | None = None) -> float | None:
         """Return a mean, or None where there is none."""
         return self._means.get((dataset, method, bits, metric, k))
+
+    def spread(self, dataset: str, method: str, bits: int | None, metric: str, k: int | None = None) -> float | None:
+        """Return the standard deviation over seeds, or None where there are fewer than two."""
+        return self._spreads.get((dataset, method, bits, metric, k))
 
     def ndcg(self, dataset: str, method: str, bits: int | None, k: int) -> float | None:
         """Return NDCG@k."""

@@ -12,12 +12,13 @@ from bitfm_research.paper._document import Block, Figure, Heading, Points, Table
 from bitfm_research.paper._one_libfm import one_libfm
 from bitfm_research.paper._report_tables import scores, settings, times
 from bitfm_research.paper._what_works import what_works
-from bitfm_research.paper.claim import Claim
+from bitfm_research.paper.claim import Claim, Finding
 from bitfm_research.paper.claims import check_claims
 from bitfm_research.paper.figures import write_figures
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import WITH_FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure
+from bitfm_research.paper.user_scores import UserScores
 from bitfm_research.plotting import TITLES
 
 __all__ = ["write_report"]
@@ -50,11 +51,13 @@ _DIFFERENT = (
 )  # fmt: skip
 
 
-def write_report(results: Iterable[Measure], folder: Path, about: Mapping[str, str]) -> list[Path]:
+def write_report(
+    results: Iterable[Measure], folder: Path, about: Mapping[str, str], users: UserScores | None = None
+) -> list[Path]:
     """Write ``report.md`` and ``report.html``, and the figures they show, and return the paths of the two.
 
     Where a run was cut short, what is missing is "not run"; without matplotlib the report says so. `about` is how the
-    rows came about: the command, the data, the split, the seed, versions, the computer.
+    rows came about: the command, the data, the split, versions, the computer. Without `users` there are no tests.
 
     Examples
     --------
@@ -67,7 +70,7 @@ def write_report(results: Iterable[Measure], folder: Path, about: Mapping[str, s
     """
     rows = list(results)
     folder.mkdir(parents=True, exist_ok=True)
-    blocks = _document(rows, folder, write_figures(rows, folder), about)
+    blocks = _document(rows, folder, write_figures(rows, folder), about, users)
     written = []
     for name, text in (("report.md", as_markdown(blocks)), ("report.html", as_html(blocks))):
         with atomic_write(folder / name) as file:
@@ -76,8 +79,10 @@ def write_report(results: Iterable[Measure], folder: Path, about: Mapping[str, s
     return written
 
 
-def _document(rows: Sequence[Measure], folder: Path, drawn: Sequence[str], about: Mapping[str, str]) -> list[Block]:
-    means, claims = Means(rows), check_claims(rows)
+def _document(
+    rows: Sequence[Measure], folder: Path, drawn: Sequence[str], about: Mapping[str, str], users: UserScores | None
+) -> list[Block]:
+    means, claims = Means(rows), check_claims(rows, users)
     on_ids = [claim for claim in claims if claim.findings[0].dataset in WITH_IDS]
     on_features = [claim for claim in claims if claim not in on_ids]
     seeds = sorted({row.seed for row in rows})
@@ -114,8 +119,9 @@ def _document(rows: Sequence[Measure], folder: Path, drawn: Sequence[str], about
         *times(means),
         Heading("All scores"),
         Text(
-            "NDCG of each user's ranked test items. The interval is of NDCG@10: 95 %, by bootstrap over users. Strong: "
-            "the best NDCG@10 of a data set."
+            "NDCG of each user's ranked test items: the mean over seeds, and ± their standard deviation where several "
+            "were run. What is not random was run once. The interval is of NDCG@10: 95 %, by bootstrap over users. "
+            "Strong: the best NDCG@10 of a data set."
         ),
         *(block for dataset in (*WITH_IDS, *WITH_FEATURES) for block in scores(means, dataset)),
         Heading("What differs from the paper"),
@@ -136,7 +142,7 @@ def _summary(claims: Sequence[Claim], datasets: Sequence[str]) -> Table:
     theirs = any(it.paper is not None for claim in claims for it in claim.findings)
     head, rows = ["Claim", "Where"], [[claim.title, claim.where] for claim in claims]
     for dataset in datasets:
-        columns = (["paper"] if theirs else []) + ["measured", "holds"]
+        columns = (["paper"] if theirs else []) + ["measured", "p", "holds"]
         head += [f"{TITLES[dataset]}: {columns[0]}", *columns[1:]]
         for row, claim in zip(rows, claims, strict=True):
             row += _told(claim, dataset)[-len(columns) :]
@@ -146,25 +152,28 @@ def _summary(claims: Sequence[Claim], datasets: Sequence[str]) -> Table:
 def _told(claim: Claim, dataset: str) -> list[str]:
     it = claim.finding(dataset)
     if it is None:
-        return ["–"] * 3
-    return ["–" if it.paper is None else claim.shown(it.paper), claim.shown(it.measured), it.verdict]
+        return ["–"] * 4
+    p_value = "–" if it.tested is None else it.tested.shown
+    return ["–" if it.paper is None else claim.shown(it.paper), claim.shown(it.measured), p_value, it.verdict]
 
 
 def _counted(claims: Sequence[Claim]) -> str:
     theirs = [claim for claim in claims if claim.where.startswith("Section")]
     verdicts = [it.holds for claim in theirs for it in claim.findings]
+    n_tests = sum(it.tested is not None for claim in claims for it in claim.findings)
     yes, no, unknown = (sum(it is which for it in verdicts) for which in (True, False, None))
     return (
         f"Of {len(verdicts)} findings, a claim of the paper on a data set each, {yes} hold, {no} do not, and {unknown} "
         "were not run. A difference holds if its sign is the paper's and its size at least half of the paper's; a loss "
-        "that the paper calls small, if it is at most one and a half times the paper's. The rule of each claim, and "
-        "the numbers behind it, stand at the end."
+        "that the paper calls small, if it is at most one and a half times the paper's. A difference must also be more "
+        f"than chance: p ≤ 0.05 in a paired test over users, signs flipped at random, adjusted by Holm's method for "
+        f"all {n_tests} tests of this report. The rule of each claim, and the numbers behind it, stand at the end."
     )
 
 
 def _details(claim: Claim) -> list[Block]:
     points = [
-        (f"{TITLES[it.dataset]}:", f"{it.verdict}. {it.why}" if it.holds is not None else it.why)
+        (f"{TITLES[it.dataset]}:", f"{it.verdict}. {it.why}{_test(it)}" if it.holds is not None else it.why)
         for it in claim.findings
     ]
     return [
@@ -172,6 +181,10 @@ def _details(claim: Claim) -> list[Block]:
         Text(f"{claim.where[0].upper()}{claim.where[1:]}. Holds if {claim.rule}."),
         Points(points),
     ]
+
+
+def _test(it: Finding) -> str:
+    return "" if it.tested is None else f" {it.tested.told()}"
 
 
 def _listed(values: Sequence[int]) -> str:

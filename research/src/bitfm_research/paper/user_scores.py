@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def _read(path: Path) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             users, values = arrays["users"], arrays["values"]
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise DataFileError(f"{path} is not from a run ({error}); remove the folder to start anew") from None
     if values.shape != (len(users), 2):
         raise DataFileError(f"{path} has {values.shape} values for {len(users)} users; remove the folder to start anew")
