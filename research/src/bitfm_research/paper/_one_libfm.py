@@ -18,7 +18,8 @@ _INTRODUCTION = (
     "tenth of the training ratings is held out; on it are chosen the L2 of the linear terms, the L2 of the factors "
     "from the paper's grid (it prints 10^−i for i from −4 to 2; we read 10^i, since already 100 leaves no factors) and "
     "half way to its neighbours, the learning rate from 0.003, 0.01 and 0.03, and the number of epochs. It is then "
-    "fitted to all training ratings, once per seed. With features the settings are those of the shortest length."
+    "fitted to all training ratings, once per seed. The linear terms' L2 is that of the longest codes; with features "
+    "all settings are those of the shortest."
 )
 _NOT_RUN = "libFM's own program was not run: there was none on the PATH, and `--libfm` named none."
 

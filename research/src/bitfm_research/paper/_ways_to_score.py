@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.core import libfm_scores, score_pairs_by_records
+from bitfm.core import best_of_scores, libfm_scores, score_pairs_by_records
 from bitfm.data.blocks import Blocks
 from bitfm.models import FM, DiscreteFM
 from bitfm.retrieval import records_of
 
 from bitfm_research.paper._raw_features import RawFeatures
 
-__all__ = ["Way", "by_codes", "by_float32", "by_libfm_loop", "by_product", "by_search", "vectors_of"]
+__all__ = [
+    "Way",
+    "by_codes",
+    "by_float32",
+    "by_libfm_loop",
+    "by_product",
+    "by_product_and_selection",
+    "by_search",
+    "vectors_of",
+]
 
 Floats32 = npt.NDArray[np.float32]
 Users = npt.NDArray[np.int64]
@@ -53,10 +62,10 @@ def by_float32(fm: FM, pairs: Blocks) -> Way:
     return _by_records(pairs, fm.bias_, fm.weights_, factors, np.ones(len(factors), np.float32), "reals", width, True)
 
 
-def by_codes(model: DiscreteFM, pairs: Blocks) -> Way:
-    """Score by records of codes."""
+def by_codes(model: DiscreteFM, pairs: Blocks, *, across: bool = False) -> Way:
+    """Score by records of codes; with `across` without the pairs within a side, as the kernel for real vectors does."""
     bare = all(len(block.tables) == 1 for block in pairs.blocks.values())  # then there are no pairs within a side
-    cross = bare or model.pairs_ == "across"
+    cross = across or bare or model.pairs_ == "across"
     return _by_records(
         pairs, model.bias_, model.weights_, model.codes_, model.gains_, "codes", 8 * model.codes_.shape[1], cross
     )
@@ -79,15 +88,31 @@ def _by_records(
 
 def by_product(fm: FM, features: RawFeatures, users: Users) -> Way:
     """Multiply vectors of users and items, block by block; nothing is kept of the scores."""
-    scores = np.empty((_AT_ONCE, features.n_items), np.float32)
 
     def run(vectors: tuple[Floats32, Floats32]) -> None:
-        chosen, items = vectors[0][users], vectors[1].T
-        for begin in range(0, len(chosen), _AT_ONCE):
-            block = chosen[begin : begin + _AT_ONCE]
-            np.matmul(block, items, out=scores[: len(block)])
+        for _ in _products(vectors, users):
+            pass
 
     return Way(len(users) * features.n_items, run, partial(vectors_of, fm, features))
+
+
+def by_product_and_selection(fm: FM, features: RawFeatures, users: Users) -> Way:
+    """Multiply as `by_product` does, and keep the best ten items of each user and their scores."""
+    n = min(_TOP, features.n_items)
+
+    def run(vectors: tuple[Floats32, Floats32]) -> list[Any]:
+        found = [best_of_scores(scores, None, None, n, 1) for scores in _products(vectors, users)]
+        return [np.concatenate(column) for column in zip(*found, strict=True)]
+
+    return Way(len(users) * features.n_items, run, partial(vectors_of, fm, features))
+
+
+def _products(vectors: tuple[Floats32, Floats32], users: Users) -> Iterator[Floats32]:
+    chosen, items = vectors[0][users], vectors[1].T
+    scores = np.empty((_AT_ONCE, items.shape[1]), np.float32)
+    for begin in range(0, len(chosen), _AT_ONCE):
+        block = chosen[begin : begin + _AT_ONCE]
+        yield np.matmul(block, items, out=scores[: len(block)])
 
 
 def vectors_of(fm: FM, features: RawFeatures) -> tuple[Floats32, Floats32]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bitfm.models import DiscreteFM
 
@@ -32,7 +33,6 @@ class Job:
     seed: int
     metric: str
     work: Callable[[Bench], list[Measure]]
-    repeats: int = 1  # how many fits of the plain method it costs: a search for settings makes many
 
 
 def jobs_of(plan: Plan, name: str) -> Iterator[Job]:
@@ -60,16 +60,19 @@ def _variants(name: str, label: str, method: Method) -> Iterator[tuple[str, Fiel
 
 
 def _searches(plan: Plan, name: str) -> Iterator[Job]:
-    """Tune libFM: at every length by ids; with features at the shortest, since an epoch costs as much as dozens."""
+    """Tune libFM: by ids at every length, with the linear terms' L2 of the longest; with features at the shortest."""
+    lengths = sorted(plan.lengths, reverse=True)
     for suffix, fields in _variants(name, "FM, SGD", METHODS["FM, SGD"]):
-        for bits in plan.lengths if not suffix else plan.lengths[:1]:
+        for bits in lengths if not suffix else lengths[-1:]:  # with features an epoch costs as much as dozens without
 
             def work(bench: Bench, bits: int = bits, fields: Fields = fields, suffix: str = suffix) -> list[Measure]:
-                found = tune_libfm(bench.split, bits, fields=fields, strengths=bench.plan.strengths)
-                return measures_of(found, bench.split.name, bits, suffix)
+                split, first = bench.split, suffix or bits == lengths[0]
+                linear = None if first else chosen_setting(bench.results, split.name, lengths[0]).linear_l2
+                strengths = [x for x in plan.strengths if x or first]  # zero is of Figure 2, at the longest alone
+                found = tune_libfm(split, bits, fields=fields, strengths=strengths, linear_l2=linear)
+                return measures_of(found, split.name, bits, suffix)
 
-            trials = 3 * (4 + len(plan.strengths) + 2)
-            yield Job(TUNED + suffix, bits, 0, "validation RMSE", work, trials)
+            yield Job(TUNED + suffix, bits, 0, "validation RMSE", work)
 
 
 def _fits(plan: Plan, name: str, label: str, method: Method, seed: int) -> Iterator[Job]:
@@ -88,7 +91,7 @@ def _fit(label: str, suffix: str, bits: int | None, seed: int, fields: Fields) -
         if label == "DFM, distilled":
             model.set_params(teacher=bench.teacher(fields, seed)[0])
         elif label == "FM, SGD":
-            setting = chosen_setting(bench.results, split.name, plan.lengths[0] if suffix else bits or 0, suffix)
+            setting = chosen_setting(bench.results, split.name, min(plan.lengths) if suffix else bits or 0, suffix)
             model, also = setting.model(bits or 0, seed), with_l2(setting.l2)
         elif label == "DFM, paper":
             also = _with_beta(_BETA)
@@ -157,14 +160,18 @@ def _program(plan: Plan, seed: int) -> Iterator[Job]:
 def _times(plan: Plan) -> Iterator[Job]:
     """Table 1: no time depends on a seed."""
     for bits in plan.lengths if plan.chosen("DFM, paper") else ():
-        for words in (False, True):
 
-            def work(bench: Bench, bits: int = bits, words: bool = words) -> list[Measure]:
-                split, plan = bench.split, bench.plan
-                model, fm = bench.fit(DiscreteFM(bits, random_state=0), ()), None
-                if plan.chosen("FM, SGD"):
-                    fm = bench.fit(chosen_setting(bench.results, split.name, bits).model(bits, 0), ())
-                sizes = split.n_users, split.n_items
-                return testing_times(split.name, *sizes, model, 0, words=words, fm=fm, quick=plan.quick)
+        def work(bench: Bench, bits: int = bits) -> list[Measure]:
+            split, plan = bench.split, bench.plan
+            model, fm = bench.fit(DiscreteFM(bits, random_state=0), ()), None
+            if plan.chosen("FM, SGD"):
+                fm = bench.fit(chosen_setting(bench.results, split.name, bits).model(bits, 0), ())
+            sizes = split.n_users, split.n_items
+            settings: dict[str, Any] = {"fm": fm, "quick": plan.quick}
+            return [
+                measure
+                for words in (False, True)
+                for measure in testing_times(split.name, *sizes, model, 0, words=words, **settings)
+            ]
 
-            yield Job("DFM, paper; retrieval", bits, 0, "TTC, ids and words" if words else "TTC, ids", work)
+        yield Job("DFM, paper; retrieval", bits, 0, "TTC, ids and words", work)

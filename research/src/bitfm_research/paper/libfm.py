@@ -81,14 +81,15 @@ def tune_libfm(
     fields: Sequence[str] = (),
     strengths: Sequence[float] = STRENGTHS,
     rates: Sequence[float] = RATES,
+    linear_l2: float | None = None,
     seed: int = 0,
 ) -> list[Setting]:
     """Return the best setting for each L2 of the factors.
 
     A tenth of the training ratings is held out, the same for every trial. The linear terms' L2 is chosen first, with
-    that of the factors alike; then, for each L2 of the factors, the learning rate; then two more L2, half way from the
-    best power of ten to its neighbours. Every trial stops when the error on what is held out has not fallen for five
-    epochs, which gives the number of epochs.
+    that of the factors alike, unless it is given; then, for each L2 of the factors, the learning rate; then two more
+    L2, half way from the best power of ten to its neighbours. Every trial stops when the error on what is held out has
+    not fallen for five epochs, which gives the number of epochs.
 
     Parameters
     ----------
@@ -99,6 +100,8 @@ def tune_libfm(
         What is known beside ids.
     strengths, rates : sequences of float
         L2 of the factors and learning rates to try.
+    linear_l2 : float, optional
+        L2 of the linear terms, as another search has chosen it.
     seed : int, default 0
         Of what is held out, of the start and of the order of steps.
     """
@@ -122,8 +125,10 @@ def tune_libfm(
             found = [setting for setting in pool.map(lambda it: trial(*it), trials) if setting is not None]
             return min(found, key=lambda setting: setting.rmse, default=None)
 
-        alike = best_of((strength, strength, rate) for strength, rate in product(_LINEAR_STRENGTHS, rates))
-        linear = _LINEAR_STRENGTHS[0] if alike is None else alike.linear_l2
+        linear = linear_l2
+        if linear is None:
+            alike = best_of((strength, strength, rate) for strength, rate in product(_LINEAR_STRENGTHS, rates))
+            linear = _LINEAR_STRENGTHS[0] if alike is None else alike.linear_l2
         found: list[Setting] = []
 
         def try_all(some: Iterable[float]) -> None:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 __all__ = [
+    "BEST_WAYS",
     "BITS",
+    "CODE_PAIRS",
+    "CODE_PAIRS_ACROSS",
     "FEATURES",
+    "FLOAT_PAIRS",
     "HASHING",
     "KS",
     "LEVELS",
     "LIBFM",
+    "LOOP",
+    "PAIR_WAYS",
     "PAPER_BASELINES",
     "PAPER_TTC",
     "PARTS",
+    "PRODUCT",
+    "PRODUCT_AND_BEST",
     "PUBLISHED_AMAZON",
+    "RETRIEVAL",
     "SIZES",
     "WITH_BITS",
     "WITH_FEATURES",
@@ -38,6 +47,13 @@ PAPER_BASELINES = ("BCCF", "DCF", "DCMF")
 PARTS = ("DFM, linear part alone", "DFM, codes alone", "DFM, without linear terms")
 WITH_BITS = ("FM, SGD", *HASHING, *PAPER_BASELINES, *PARTS, "DFM, paper", "DFM, distilled")
 LIBFM = "libFM, executable"  # Rendle's own program, where there is one
+
+# The ways of Table 1: pairs given one by one, and the best ten items of every user.
+LOOP, FLOAT_PAIRS = "FM; libFM loop", "FM; float32 pairs"
+CODE_PAIRS, CODE_PAIRS_ACROSS = "DFM, paper; pairs", "DFM, paper; pairs across"
+PRODUCT, PRODUCT_AND_BEST, RETRIEVAL = "FM; matrix product", "FM; product and best 10", "DFM, paper; retrieval"
+PAIR_WAYS = (LOOP, LIBFM, FLOAT_PAIRS, CODE_PAIRS, CODE_PAIRS_ACROSS)
+BEST_WAYS = (PRODUCT, PRODUCT_AND_BEST, RETRIEVAL)
 
 # Table 1 of the paper, in minutes.
 PAPER_TTC = {
