@@ -8,7 +8,15 @@ from typing import Any
 __all__ = ["COLUMNS", "TITLES", "legend_below"]
 
 COLUMNS = 3
-TITLES = {"ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "douban": "Douban", "yelp": "Yelp", "amazon": "Amazon"}
+TITLES = {
+    "ml-100k": "MovieLens 100K",
+    "ml-1m": "MovieLens 1M",
+    "douban": "Douban",
+    "yelp": "Yelp",
+    "amazon": "Amazon",
+    "yelp-words": "Yelp with words",
+    "amazon-words": "Amazon with words",
+}
 
 
 def legend_below(figure: Any, lines: Mapping[str, Any], columns: int) -> None:

@@ -10,6 +10,7 @@ from bitfm import FM, Block, Blocks, DiscreteFM
 from bitfm_research.paper import testing_time  # not its function, which pytest would take for a test
 from bitfm_research.paper._raw_features import WORDS_PER_ITEM, RawFeatures, random_fm, with_words
 from bitfm_research.paper._ways_to_score import (
+    best_scores,
     by_codes,
     by_float32,
     by_libfm_loop,
@@ -77,6 +78,14 @@ def test_the_best_of_the_product_are_those_of_a_full_sort(features):
     positions, best = scores(by_product_and_selection(fm, features, users))
     np.testing.assert_allclose(best, np.sort(table)[:, ::-1][:, :10], rtol=0, atol=1e-5)
     np.testing.assert_allclose(np.take_along_axis(table, positions, axis=1), best, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("n_items", "n"), [(16, 10), (160, 10), (176, 10), (1024, 3), (32, 1)])
+def test_groups_do_not_change_what_is_best(n_items, n):
+    table = np.random.default_rng(n_items).normal(size=(7, n_items)).astype(np.float32)
+    positions, best = best_scores(table, n)
+    np.testing.assert_array_equal(best, np.sort(table)[:, ::-1][:, :n])
+    np.testing.assert_array_equal(np.take_along_axis(table, positions, axis=1), best)
 
 
 def test_pairs_across_are_the_work_of_the_kernel_for_floats(features, model):

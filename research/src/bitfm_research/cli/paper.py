@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import platform
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from bitfm import __version__
 from bitfm.atomic import atomic_write
 from bitfm.cli.screen import console, note, show
+
+if TYPE_CHECKING:
+    from bitfm_research.paper.plan import Plan
 
 _SETTINGS = "settings.json"
 
@@ -24,7 +27,10 @@ def paper(
     ),
     dataset: Annotated[
         list[str] | None,
-        typer.Option(help="yelp, amazon, ml-1m or douban; may be given several times. Default: all that are there."),
+        typer.Option(
+            help="yelp, amazon, ml-1m, douban, yelp-words or amazon-words; may be given several times. Default: all "
+            "that are there."
+        ),
     ] = None,
     methods: Annotated[
         list[str] | None, typer.Option(help="A method's name; may be given several times. Default: all.")
@@ -40,6 +46,7 @@ def paper(
         typer.Option(help="libFM's own program, run beside ours. Default: libFM on the PATH, if any."),
     ] = None,
     quick: Annotated[bool, typer.Option(help="A first look: some users, two code lengths, fewer settings.")] = False,
+    show_plan: Annotated[bool, typer.Option("--plan", help="Say what is left and what it costs; run nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Reproduce the paper: all methods, Figures 1 and 2, Table 1, and what became of its claims."""
@@ -64,6 +71,9 @@ def paper(
         find_libfm(libfm),
     )
     find_data(plan.data)
+    if show_plan:
+        _show_costs(plan, out, as_json)
+        return
     _same_settings(out, {"quick": quick})
     results, users = Results(out / "results.csv"), UserScores(out / "users")
     command = command_line("paper", group=None, dataset=dataset, methods=methods, bits=bits, seeds=seeds, quick=quick)
@@ -86,6 +96,30 @@ def paper(
     show("What the paper says, and what was measured", rows, caption=command, as_json=as_json)
     if not as_json:
         console.print(f"\nWritten: {out / 'report.html'}, {out / 'report.md'}, {out / 'results.csv'} and figures.")
+
+
+def _show_costs(plan: Plan, out: Path, as_json: bool) -> None:
+    from bitfm_research.paper.costs import costs_of
+    from bitfm_research.paper.results import Results
+    from bitfm_research.paper.run import jobs_left
+
+    results = Results(out / "results.csv")
+    left, total = jobs_left(plan, results)
+    costs = costs_of(left, results)
+    rows = [
+        {
+            "data set": it.dataset,
+            "method": it.method,
+            "jobs": it.jobs,
+            "seconds": None if it.seconds is None else round(it.seconds, 1),
+        }
+        for it in costs
+    ]
+    known = sum(it.seconds for it in costs if it.seconds is not None)
+    caption = f"{len(left)} of {total} jobs are left; about {known / 60:.0f} minutes of processor time"
+    if plan.quick:
+        caption += " without --quick, which takes a sample"
+    show("What the run costs, on one thread", rows, caption=caption, as_json=as_json)
 
 
 def _same_settings(out: Path, settings: dict[str, Any]) -> None:

@@ -14,7 +14,6 @@ from bitfm_research.paper.names import (
     KS,
     PAPER_BASELINES,
     PUBLISHED_AMAZON,
-    WITH_FEATURES,
     WITH_IDS,
     spoken,
 )
@@ -52,15 +51,14 @@ def id_claims(means: Means) -> list[Claim]:
     ]
 
 
-def feature_claims(means: Means) -> list[Claim]:
-    """Return the same claims where items have features, on other data than the paper's."""
+def feature_claims(means: Means, sets: Sequence[str]) -> list[Claim]:
+    """Return the same claims where items have features, on other data than the paper's, or on its own from dumps."""
     with_and_without = [name for baseline in PAPER_BASELINES for name in (baseline, baseline + FEATURES)]
     dfm = _against(means, "DFM, paper" + FEATURES, with_and_without)
     all_codes = [*_OTHER_CODES, *(name + FEATURES for name in _OTHER_CODES)]
     distilled = _against(means, "DFM, distilled" + FEATURES, all_codes, ks=[10])
     libfm = _against(means, "DFM, paper" + FEATURES, ["FM, SGD" + FEATURES])
     dcmf = _against(means, "DCF", ["DCMF" + FEATURES])
-    sets = WITH_FEATURES
     return [
         _average("DFM is better than BCCF, DCF and DCMF, given features", HALF, _BEST_CODES, dfm, sets),
         _above_all("DFM (distilled) is better than every other binarised method, given features", sets, distilled),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from bitfm_research.paper.names import WORDS
+
 __all__ = [
     "AS_FAST",
     "HALF",
@@ -164,7 +166,7 @@ def judged(
     tested: Tested | None = None,
 ) -> Finding:
     """Return a finding with the rule applied; on other data than the paper's, either of its numbers will do."""
-    paper = numbers.get(dataset)
+    paper = numbers.get(dataset.removesuffix(WORDS))
     if measured is None:
         return Finding(dataset, paper)
     holds = any(rule.holds(number, measured) for number in (numbers.values() if paper is None else [paper]))

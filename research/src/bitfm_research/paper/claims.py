@@ -10,7 +10,7 @@ from bitfm_research.paper._claims_of_settings import setting_claims
 from bitfm_research.paper._claims_of_speed import speed_claims
 from bitfm_research.paper.claim import Claim
 from bitfm_research.paper.means import Means
-from bitfm_research.paper.names import FEATURES, WITH_FEATURES, WITH_IDS
+from bitfm_research.paper.names import FEATURES, WITH_IDS
 from bitfm_research.paper.paired import adjusted
 from bitfm_research.paper.results import Measure
 from bitfm_research.paper.user_scores import UserScores
@@ -33,6 +33,7 @@ def check_claims(measures: Iterable[Measure], users: UserScores | None = None) -
     (7.95, None)
     """
     means = Means(measures, users)
+    sets = means.with_features()
     claims = [
         *id_claims(means),
         *part_claims(means, WITH_IDS),
@@ -40,7 +41,7 @@ def check_claims(measures: Iterable[Measure], users: UserScores | None = None) -
         *speed_claims(means),
         published_claim(means),
         *bias_claims(means),
-        *feature_claims(means),
-        *part_claims(means, WITH_FEATURES, FEATURES),
+        *feature_claims(means, sets),
+        *part_claims(means, sets, FEATURES),
     ]
     return adjusted(claims)

@@ -10,7 +10,7 @@ from bitfm.plotting import LINES, STYLE, available, grid_of_panels, save
 
 from bitfm_research.paper._small_figures import draw_settings, draw_times
 from bitfm_research.paper.means import Means
-from bitfm_research.paper.names import BITS, FEATURES, WITH_FEATURES, WITH_IDS
+from bitfm_research.paper.names import BITS, FEATURES, FROM_DUMPS, WITH_FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure
 from bitfm_research.plotting import TITLES, legend_below
 
@@ -52,6 +52,7 @@ def write_figures(measures: Iterable[Measure], folder: Path) -> list[str]:
     figures = {
         "figure-1": draw_curves(means, WITH_IDS),
         "figure-1-features": draw_curves(means, WITH_FEATURES),
+        "figure-1-words": draw_curves(means, FROM_DUMPS),
         "figure-2": draw_settings(means),
         "table-1": draw_times(means),
     }

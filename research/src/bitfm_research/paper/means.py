@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from bitfm_research.paper.names import SIZES
+from bitfm_research.paper.names import FROM_DUMPS, SIZES, WITH_FEATURES
 from bitfm_research.paper.results import Measure
 from bitfm_research.paper.user_scores import UserScores
 
@@ -72,6 +72,10 @@ class Means:
     def scores_all_pairs(self, dataset: str, what: str) -> bool:
         """Whether these are the paper's, and its times may stand beside ours."""
         return self.pairs(dataset, what) >= 0.999 * math.prod(SIZES[dataset])  # the file keeps six digits
+
+    def with_features(self) -> tuple[str, ...]:
+        """Return the data sets whose items have features: the public ones, and those from dumps that were run."""
+        return (*WITH_FEATURES, *(name for name in FROM_DUMPS if self.runs(name)))
 
     def runs(self, dataset: str) -> list[tuple[str, int | None]]:
         """Return the methods of a data set that have an NDCG, with their bits, in the order of the rows."""

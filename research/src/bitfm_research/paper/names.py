@@ -9,6 +9,7 @@ __all__ = [
     "CODE_PAIRS_ACROSS",
     "FEATURES",
     "FLOAT_PAIRS",
+    "FROM_DUMPS",
     "HASHING",
     "KS",
     "LEVELS",
@@ -26,6 +27,7 @@ __all__ = [
     "WITH_BITS",
     "WITH_FEATURES",
     "WITH_IDS",
+    "WORDS",
     "is_main",
     "plain",
     "spoken",
@@ -37,6 +39,8 @@ FEATURES = "; features"  # what a method's name ends with where it was given the
 
 WITH_IDS = ("yelp", "amazon")
 WITH_FEATURES = ("ml-1m", "douban")
+WORDS = "-words"
+FROM_DUMPS = tuple(name + WORDS for name in WITH_IDS)  # with the words of the reviews, for those who have the dumps
 SIZES = {"yelp": (13_679, 12_922), "amazon": (35_151, 33_195)}  # users and items, hence pairs to score
 
 # Without codes, the same at every length.

@@ -84,7 +84,7 @@ def testing_times(
 
     ``"FM; product and best 10"``
         Vectors of users and items, worked out once, all their products by BLAS, in blocks of users, and the best ten
-        of each user's, chosen in C++.
+        of each user's, by the maxima of groups of 16 scores.
     ``"FM; matrix product"``
         The same products alone. Nothing is kept of the scores or chosen among them.
     ``"DFM, paper; retrieval"``
