@@ -14,6 +14,8 @@ TITLES = {
     "douban": "Douban",
     "yelp": "Yelp",
     "amazon": "Amazon",
+    "citeulike-t": "CiteULike-t",
+    "frappe": "Frappe",
     "yelp-words": "Yelp with words",
     "amazon-words": "Amazon with words",
 }

@@ -28,8 +28,8 @@ def paper(
     dataset: Annotated[
         list[str] | None,
         typer.Option(
-            help="yelp, amazon, ml-1m, douban, yelp-words or amazon-words; may be given several times. Default: all "
-            "that are there."
+            help="yelp, amazon, ml-1m, douban, citeulike-t, frappe, yelp-words or amazon-words; may be given several "
+            "times. Default: all that are there."
         ),
     ] = None,
     methods: Annotated[

@@ -80,6 +80,11 @@ class Bench:
         """Return what scores of the test part are worth, and keep the NDCG of every user."""
         users, _, truth = self.split.test
         each = ndcg_per_user(users, truth, scores, KS)
+        error = Measure(self.split.name, label, bits, seed, "RMSE", None, rmse(truth, scores))
+        return [*self.kept(label, bits, seed, each, seconds), error]
+
+    def kept(self, label: str, bits: int | None, seed: int, each: PerUser, seconds: float) -> list[Measure]:
+        """Keep the NDCG of every user, and return its means and an interval."""
         self.users.add(self.split.name, label, bits, seed, each)
         low, high = PerUser(each.users, each.values[:, -1]).interval()
 
@@ -90,7 +95,6 @@ class Bench:
             *(measure("NDCG", k, value) for k, value in zip(KS, np.atleast_1d(each.mean()), strict=True)),
             measure("NDCG low", 10, float(low)),
             measure("NDCG high", 10, float(high)),
-            measure("RMSE", None, rmse(truth, scores)),
             measure("seconds", None, seconds),
         ]
 

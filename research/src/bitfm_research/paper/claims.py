@@ -8,6 +8,7 @@ from bitfm_research.paper._claims_of_accuracy import bias_claims, feature_claims
 from bitfm_research.paper._claims_of_parts import part_claims
 from bitfm_research.paper._claims_of_settings import setting_claims
 from bitfm_research.paper._claims_of_speed import speed_claims
+from bitfm_research.paper._words_of_events import event_claims
 from bitfm_research.paper.claim import Claim
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import FEATURES, WITH_IDS
@@ -43,5 +44,6 @@ def check_claims(measures: Iterable[Measure], users: UserScores | None = None) -
         *bias_claims(means),
         *feature_claims(means, sets),
         *part_claims(means, sets, FEATURES),
+        *event_claims(means),
     ]
     return adjusted(claims)

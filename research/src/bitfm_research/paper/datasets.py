@@ -15,7 +15,8 @@ from bitfm.evaluation import split_per_user
 
 from bitfm_research.bench.datasets import READERS, Split, Triples, load
 from bitfm_research.bench.readers import Ratings
-from bitfm_research.paper.names import FROM_DUMPS, WITH_IDS
+from bitfm_research.paper.event_data import load_events
+from bitfm_research.paper.names import EVENTS, FROM_DUMPS, WITH_IDS
 from bitfm_research.prepare import BadLines, MovieLens, Prepared, RatingBatch, Source, TextBatch, prepare
 from bitfm_research.prepare.source import NO_TIME
 
@@ -27,7 +28,7 @@ ITEM_FIELDS = {
     "douban": ("directors", "actors", "types"),
     **dict.fromkeys(FROM_DUMPS, ("words",)),
 }
-NAMES = (*WITH_IDS, *ITEM_FIELDS)
+NAMES = (*WITH_IDS, *ITEM_FIELDS, *EVENTS)
 
 _FILES = {
     "yelp": ("paper/train_yelp.mat", "paper/test_yelp.mat"),
@@ -35,6 +36,8 @@ _FILES = {
     "ml-1m": ("ml-1m/ml-1m.zip", "ml-1m/movies_extrainfos.dat"),
     "douban": ("douban-movie/douban.mat",),
     **{name: (f"{name}/prepared.json",) for name in FROM_DUMPS},
+    "citeulike-t": ("citeulike-t/users.dat", "citeulike-t/mult.dat", "citeulike-t/tag-item.dat"),
+    "frappe": ("frappe/Mobile_Frappe.zip",),
 }
 
 
@@ -52,6 +55,8 @@ def load_split(name: str, root: Path, seed: int) -> Split:
     """Read a data set: Yelp and Amazon on the published split, the others half of each user's ratings to train on."""
     if name in WITH_IDS:
         return load(name, root, seed)
+    if name in EVENTS:
+        return load_events(name, root)
     data = Prepared.load(root / name) if name in FROM_DUMPS else prepare(_SOURCES[name](root))
     missing = [field for field in ITEM_FIELDS[name] if field not in data.item_tables()]
     if missing:

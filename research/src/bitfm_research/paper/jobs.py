@@ -11,10 +11,11 @@ from bitfm.models import DiscreteFM
 
 from bitfm_research.paper._bench import Bench, Fields
 from bitfm_research.paper.datasets import ITEM_FIELDS
+from bitfm_research.paper.events import EVENTS_TUNED, choose_alpha, event_fits
 from bitfm_research.paper.libfm import TUNED, chosen_setting, measures_of, setting_at, tune_libfm, with_l2
 from bitfm_research.paper.libfm_program import run_libfm
 from bitfm_research.paper.methods import METHODS, Method
-from bitfm_research.paper.names import FEATURES, LIBFM, WITH_IDS
+from bitfm_research.paper.names import EVENTS, FEATURES, LIBFM, WITH_IDS
 from bitfm_research.paper.plan import Plan
 from bitfm_research.paper.results import Measure
 from bitfm_research.paper.testing_time import testing_times
@@ -37,6 +38,9 @@ class Job:
 
 def jobs_of(plan: Plan, name: str) -> Iterator[Job]:
     """Return the jobs of a data set: all of one seed, then those of the next; times at the end."""
+    if name in EVENTS:
+        yield from _events(plan)
+        return
     if plan.chosen("FM, SGD") or (plan.libfm and plan.chosen(LIBFM)):
         yield from _searches(plan, name)
     for seed in plan.all_seeds:
@@ -48,6 +52,15 @@ def jobs_of(plan: Plan, name: str) -> Iterator[Job]:
             yield from _program(plan, seed)
     if name in WITH_IDS:
         yield from _times(plan)
+
+
+def _events(plan: Plan) -> Iterator[Job]:
+    """Words where there are no ratings, at the longest codes."""
+    if plan.chosen("DFM, paper"):
+        yield Job(EVENTS_TUNED, max(plan.lengths), 0, "alpha", choose_alpha)
+        for seed in plan.all_seeds:
+            for label, bits, work in event_fits(plan, seed):
+                yield Job(label, bits, seed, "NDCG", work)
 
 
 def _variants(name: str, label: str, method: Method) -> Iterator[tuple[str, Fields]]:

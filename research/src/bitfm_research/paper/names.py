@@ -7,6 +7,7 @@ __all__ = [
     "BITS",
     "CODE_PAIRS",
     "CODE_PAIRS_ACROSS",
+    "EVENTS",
     "FEATURES",
     "FLOAT_PAIRS",
     "FROM_DUMPS",
@@ -41,6 +42,7 @@ WITH_IDS = ("yelp", "amazon")
 WITH_FEATURES = ("ml-1m", "douban")
 WORDS = "-words"
 FROM_DUMPS = tuple(name + WORDS for name in WITH_IDS)  # with the words of the reviews, for those who have the dumps
+EVENTS = ("citeulike-t", "frappe")  # without ratings: what was chosen, and the words of the items
 SIZES = {"yelp": (13_679, 12_922), "amazon": (35_151, 33_195)}  # users and items, hence pairs to score
 
 # Without codes, the same at every length.

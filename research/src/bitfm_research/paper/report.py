@@ -13,11 +13,12 @@ from bitfm_research.paper._one_libfm import one_libfm
 from bitfm_research.paper._report_tables import scores, settings
 from bitfm_research.paper._table_1 import times
 from bitfm_research.paper._what_works import what_works
+from bitfm_research.paper._words_of_events import words_of_events
 from bitfm_research.paper.claim import Claim, Finding
 from bitfm_research.paper.claims import check_claims
 from bitfm_research.paper.figures import write_figures
 from bitfm_research.paper.means import Means
-from bitfm_research.paper.names import WITH_IDS
+from bitfm_research.paper.names import EVENTS, WITH_FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure
 from bitfm_research.paper.user_scores import UserScores
 from bitfm_research.plotting import TITLES
@@ -87,7 +88,8 @@ def _document(
 ) -> list[Block]:
     means, claims = Means(rows), check_claims(rows, users)
     on_ids = [claim for claim in claims if claim.findings[0].dataset in WITH_IDS]
-    on_features = [claim for claim in claims if claim not in on_ids]
+    on_events = [claim for claim in claims if claim.findings[0].dataset in EVENTS]
+    on_features = [claim for claim in claims if claim not in on_ids and claim not in on_events]
     seeds = sorted({row.seed for row in rows})
     return [
         Heading("The experiments of Discrete Factorization Machines, run again", 1),
@@ -110,17 +112,26 @@ def _document(
         ),
         _summary(on_features, means.with_features()),
         Heading("Figure 1: accuracy"),
+        *_command(about, *(f"--dataset {name}" for name in (*WITH_IDS, *WITH_FEATURES))),
         *_figure(folder, drawn, "figure-1"),
         *_figure(folder, drawn, "figure-1-features"),
         *(_figure(folder, drawn, "figure-1-words") if "figure-1-words" in drawn else []),
         Heading("What does the work in DFM"),
+        *_command(about, '--methods "DFM, paper"', '--methods "DFM, without linear terms"', "--methods DCF"),
         *what_works(means, (*WITH_IDS, *means.with_features())),
+        Heading("Words where there are no ratings"),
+        *_command(about, *(f"--dataset {name}" for name in EVENTS)),
+        *words_of_events(means),
+        *([_summary(on_events, [name for name in EVENTS if means.runs(name)])] if on_events else []),
         Heading("One libFM"),
+        *_command(about, '--methods "FM, SGD"', "--libfm PATH"),
         *one_libfm(means, (*WITH_IDS, *means.with_features())),
         Heading("Figure 2: β and L2"),
+        *_command(about, '--methods "DFM, paper"', '--methods "FM, SGD"', "--bits 64"),
         *_figure(folder, drawn, "figure-2"),
         *settings(means),
         Heading("Table 1: time to score all pairs"),
+        *_command(about, '--methods "DFM, paper"', '--methods "FM, SGD"'),
         *_figure(folder, drawn, "table-1"),
         *times(means),
         Heading("All scores"),
@@ -135,6 +146,12 @@ def _document(
         Heading("Behind each claim"),
         *(block for claim in claims for block in _details(claim)),
     ]
+
+
+def _command(about: Mapping[str, str], *options: str) -> list[Block]:
+    """Return the command that gives a section alone, beside the whole run's."""
+    quick = ["--quick"] if "Quick" in about else []
+    return [Text(f"By itself: `{' '.join(['bitfm paper', *options, *quick])}`.")]
 
 
 def _figure(folder: Path, drawn: Sequence[str], name: str) -> list[Block]:
