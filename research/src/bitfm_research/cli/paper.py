@@ -39,7 +39,7 @@ def paper(
         list[int] | None, typer.Option(help="Code length; may be given several times. Default: 8, 16, 32 and 64.")
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(help="How many seeds, of what is random. Default: 3, and 2 with --quick.")
+        int | None, typer.Option(help="How many seeds, of what is random. Default: 3, and 1 with --quick.")
     ] = None,
     libfm: Annotated[
         Path | None,

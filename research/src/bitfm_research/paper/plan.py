@@ -15,7 +15,7 @@ from bitfm_research.paper.names import BITS, LIBFM
 __all__ = ["SEEDS", "Plan"]
 
 SEEDS = 3
-_QUICK_SEEDS, _QUICK_BITS = 2, (8, 64)
+_QUICK_SEEDS, _QUICK_BITS = 1, (8, 64)
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan(Path("data"), quick=True)
+    >>> plan = Plan(Path("data"))
     >>> plan.lengths, plan.seeds_of("DCF"), plan.seeds_of("bias only")
-    ((8, 64), (0, 1), (0,))
+    ((8, 16, 32, 64), (0, 1, 2), (0,))
     """
 
     data: Path  # the folder of the data sets, or of the paper's two
