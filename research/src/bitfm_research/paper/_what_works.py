@@ -55,8 +55,8 @@ def _meaning(it: Lead) -> str:
     )
     if it.share < 50:
         text += (
-            "The first claim of the paper holds as a number, but not by its reason: the lead is that of the linear "
-            "terms, which the other three lack, not of codes for features. "
+            "The lead that the paper claims first is there, but not by its reason: it is that of the linear terms, "
+            "which the other three lack, not of codes for features. "
         )
     else:
         text += f"So {it.share:.0f} % of the lead is there without linear terms, and the paper's reason stands. "
