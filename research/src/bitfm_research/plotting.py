@@ -8,7 +8,17 @@ from typing import Any
 __all__ = ["COLUMNS", "TITLES", "legend_below"]
 
 COLUMNS = 3
-TITLES = {"ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "douban": "Douban", "yelp": "Yelp", "amazon": "Amazon"}
+TITLES = {
+    "ml-100k": "MovieLens 100K",
+    "ml-1m": "MovieLens 1M",
+    "douban": "Douban",
+    "yelp": "Yelp",
+    "amazon": "Amazon",
+    "citeulike-t": "CiteULike-t",
+    "frappe": "Frappe",
+    "yelp-words": "Yelp with words",
+    "amazon-words": "Amazon with words",
+}
 
 
 def legend_below(figure: Any, lines: Mapping[str, Any], columns: int) -> None:

@@ -57,6 +57,12 @@ def test_the_same_seed_gives_the_same(method):
     np.testing.assert_array_equal(one.predict(X), again.predict(X))
 
 
+def test_another_seed_gives_another_result_where_it_is_said_to(method):
+    X = SPLIT.blocks("test", method[1].fields)
+    one, other = (fitted(method, bits=16, seed=seed).predict(X) for seed in (0, 1))
+    assert (not np.array_equal(one, other)) is method[1].random
+
+
 def test_threads_do_not_matter(method):
     X = SPLIT.blocks("test", method[1].fields)
     model = made(method)

@@ -18,8 +18,10 @@ from bitfm.evaluation import split_per_user
 
 from bitfm_research.paper.datasets import find_data, load_split, sampled
 from bitfm_research.paper.methods import METHODS
+from bitfm_research.paper.plan import Plan
 from bitfm_research.paper.results import Measure, Results
-from bitfm_research.paper.run import Plan, run
+from bitfm_research.paper.run import run
+from bitfm_research.paper.user_scores import UserScores
 
 FAST = ("bias only", "FM, SGD", "BCCF", "DCF", "DFM, paper")
 
@@ -48,18 +50,21 @@ def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_one_command_makes_the_report_and_goes_on_where_it_stopped(data, tmp_path):
     out = tmp_path / "results"
-    options = ["--data", data, "--out", out, "--quick", "--bits", "8"]
+    options = ["--data", data, "--out", out, "--quick", "--bits", "8", "--seeds", "2"]
     for method in FAST:
         options += ["--methods", method]
     first = command(*options, "--dataset", "yelp")
     assert first.returncode == 0, first.stderr
-    assert "DFM, paper, 8 bits: NDCG@10" in first.stderr
+    assert "DFM, paper, 8 bits, seed 1: NDCG@10" in first.stderr
     rows = list(Results(out / "results.csv"))
     assert {row.dataset for row in rows} == {"yelp"}
     assert {row.k for row in rows if row.metric == "NDCG" and row.method == "DCF"} == set(range(1, 11))
     assert all(0 < row.value < 1 for row in rows if row.metric == "NDCG")
     assert {"TTC, ids", "TTC, ids and words"} <= {row.metric for row in rows}
     assert all(row.value > 0 for row in rows if row.metric == "seconds")
+    assert {row.seed for row in rows if row.method == "DCF"} == {0, 1}
+    assert {row.seed for row in rows if row.method == "bias only"} == {0}
+    assert_one_libfm(rows)
     assert "beta=0.01" in {row.method.partition("; ")[2] for row in rows}
     for name in ("report.md", "report.html"):
         assert "bias only" in (out / name).read_text()
@@ -74,9 +79,18 @@ def test_one_command_makes_the_report_and_goes_on_where_it_stopped(data, tmp_pat
     assert {row["data set"] for row in claims} >= {"yelp", "amazon"}
     assert any(row["holds"] in ("yes", "no") for row in claims)
 
-    third = command(*options[:-2], "--seed", "3")
+    third = command("--data", data, "--out", out)
     assert third.returncode == 1
     assert "another --out" in third.stderr
+
+
+def assert_one_libfm(rows):
+    """Figure 1 at the greatest length is a point of Figure 2, for each seed."""
+    ndcg = {(row.method, row.seed): row.value for row in rows if (row.metric, row.k, row.bits) == ("NDCG", 10, 8)}
+    (l2,) = (row.value for row in rows if row.method == "FM, SGD; tuned" and row.metric == "L2")
+    for seed in (0, 1):
+        assert ndcg["FM, SGD", seed] == ndcg[f"FM, SGD; l2={l2:g}", seed]
+        assert ndcg["DFM, paper", seed] == ndcg["DFM, paper; beta=10", seed]
 
 
 def test_what_cannot_be_run_is_said_before_anything_is(data, tmp_path):
@@ -84,14 +98,15 @@ def test_what_cannot_be_run_is_said_before_anything_is(data, tmp_path):
         ({"datasets": ("netflix",)}, "dataset must be one of .* got 'netflix'"),
         ({"methods": ("SVD",)}, "method must be one of .* got 'SVD'"),
         ({"bits": (12,)}, "multiple of 8"),
+        ({"seeds": 0}, "seeds must be"),
     ):
         with pytest.raises(ValueError, match=message):
             Plan(data, **settings)
-    results = Results(tmp_path / "results.csv")
+    results, users = Results(tmp_path / "results.csv"), UserScores(tmp_path / "users")
     with pytest.raises(FileNotFoundError, match="douban is not in"):
-        run(Plan(data, ("yelp", "douban")), results, print)
+        run(Plan(data, ("yelp", "douban")), results, users, print)
     with pytest.raises(FileNotFoundError, match="none of the data sets"):
-        run(Plan(tmp_path), results, print)
+        run(Plan(tmp_path), results, users, print)
     assert not results.path.exists()
 
 
@@ -148,16 +163,17 @@ def test_features_are_prepared_as_the_paper_does(name):
 
 
 def test_methods_can_be_chosen(data, tmp_path):
-    results = Results(tmp_path / "results.csv")
-    run(Plan(data, ("amazon",), ("popularity",), quick=True), results, lambda line: None)
+    results, users = Results(tmp_path / "results.csv"), UserScores(tmp_path / "users")
+    run(Plan(data, ("amazon",), ("popularity",), quick=True), results, users, lambda line: None)
     assert {row.method for row in results} == {"popularity"}
     assert set(FAST) < set(METHODS)
     shutil.rmtree(tmp_path)
 
 
 def test_a_teacher_is_fitted_once_and_its_seconds_are_its_own(data, tmp_path):
-    results = Results(tmp_path / "results.csv")
-    run(Plan(data, ("yelp",), ("FM, Gibbs", "DFM, distilled"), (8,), quick=True), results, lambda line: None)
+    results, users = Results(tmp_path / "results.csv"), UserScores(tmp_path / "users")
+    plan = Plan(data, ("yelp",), ("FM, Gibbs", "DFM, distilled"), (8,), 1, quick=True)
+    run(plan, results, users, lambda line: None)
     seconds = {row.method: row.value for row in results if row.metric == "seconds"}
     assert set(seconds) == {"FM, Gibbs", "DFM, distilled"}
     assert min(seconds.values()) > 0.001
@@ -167,12 +183,12 @@ def test_a_run_that_fails_leaves_a_report_of_what_there_is(data, tmp_path, monke
     from bitfm.cli.app import app
     from typer.testing import CliRunner
 
-    from bitfm_research.paper import run as runner
+    from bitfm_research.paper import jobs
 
     def fail(*args, **settings):
         raise ValueError("sgd diverged")
 
-    monkeypatch.setattr(runner, "testing_times", fail)
+    monkeypatch.setattr(jobs, "testing_times", fail)
     out = tmp_path / "out"
     words = ["paper", "--data", data, "--out", out, "--quick", "--bits", "8", "--methods", "DFM, paper"]
     done = CliRunner().invoke(app, [str(word) for word in words])

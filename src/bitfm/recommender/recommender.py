@@ -329,7 +329,7 @@ class Recommender:
 
     @property
     def items(self) -> Any:
-        """The items that are known, as a frame: their ids, titles if there are any, and how many interactions each has."""
+        """The items that are known, as a frame: ids, titles if there are any, and how many interactions each has."""
         return _query.side_frame(self.state, "item")
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:

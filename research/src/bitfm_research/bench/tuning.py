@@ -19,13 +19,13 @@ from bitfm_research.baselines import DCMF
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY, named
 
-__all__ = ["Tuned", "tune_als", "tune_bias", "tune_dcmf", "tune_libfm", "tune_sgd"]
+__all__ = ["Tuned", "tune_als", "tune_bias", "tune_dcmf", "tune_sgd"]
 
 Settings = dict[str, Any]
 Trial = Callable[[Settings], tuple[float, Settings]]  # settings to validation RMSE, and what else it found
 
 _FIELDS = ((), WITH_HISTORY)
-_INTERACTIONS = (0.0, 0.3, 3.0, 10.0)
+_INTERACTIONS = (0.0, 0.3, 3.0, 10.0, 30.0)
 _TRIAL_BITS = 16
 _PATIENCE = 5  # sweeps or epochs without a better validation error
 
@@ -88,25 +88,17 @@ def tune_sgd(split: Split, seed: int = 0) -> Tuned:
     return _search(trial, {"rank": 16, "fields": ()}, steps, lambda settings: FM(**settings, **fixed))
 
 
-def tune_libfm(split: Split, rank: int, seed: int = 0) -> Tuned:
-    """Choose λ and the number of epochs of stochastic gradient descent on ids alone, at a rank that is given."""
-    fixed: Settings = {"solver": "sgd", "rank": rank, "random_state": seed}
-    steps: list[list[Settings]] = [[{"regularization": λ, "linear_regularization": λ} for λ in (0.02, 0.05, 0.1)]]
-    trial = _stopped_early(split.validation(seed=seed), fixed, most=30)
-    return _search(trial, {}, steps, lambda settings: FM(**settings, **fixed))
-
-
 def tune_dcmf(split: Split, bits: int, seed: int = 0) -> DCMF:
     """Choose the interaction regularisation of DCMF: by NDCG@10 of a half of each user's ratings, on the other half.
 
-    It is chosen with ids alone and at one length, where a fit takes least, and is the same at all lengths; that of the
-    last split is remembered, so that a table chooses once.
+    It is chosen with ids alone and at one length, where a fit takes least, and is the same at all lengths and for all
+    seeds; that of the last split is remembered, so that a table chooses once.
     """
     last = getattr(tune_dcmf, "last", None)
-    if last is None or last[0] is not split.train[2] or last[1] != seed:
-        last = split.train[2], seed, _best_interaction(split, seed)
+    if last is None or last[0] is not split.train[2]:
+        last = split.train[2], _best_interaction(split, 0)
         tune_dcmf.last = last  # type: ignore[attr-defined]
-    return DCMF(bits, interaction=last[2], random_state=seed)
+    return DCMF(bits, interaction=last[1], random_state=seed)
 
 
 def _best_interaction(split: Split, seed: int) -> float:

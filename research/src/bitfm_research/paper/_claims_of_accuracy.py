@@ -14,10 +14,11 @@ from bitfm_research.paper.names import (
     KS,
     PAPER_BASELINES,
     PUBLISHED_AMAZON,
-    WITH_FEATURES,
     WITH_IDS,
     spoken,
 )
+from bitfm_research.paper.paired import tested_gap
+from bitfm_research.paper.user_scores import MEAN_OVER_K
 
 __all__ = ["bias_claims", "feature_claims", "id_claims", "published_claim"]
 
@@ -44,21 +45,20 @@ def id_claims(means: Means) -> list[Claim]:
         _average("DFM loses little against libFM on average", SMALL_LOSS, _LIBFM, libfm),
         _average("DFM loses little against libFM at 8 bits", SMALL_LOSS, _LIBFM_8, at_8),
         _average("DFM loses little against libFM at 64 bits", SMALL_LOSS, _LIBFM_64, at_64),
-        _shrinking(libfm),
+        _shrinking(means, libfm),
         _average("DCF is slightly worse than DCMF", HALF, _DCMF, _against(means, "DCF", ["DCMF"])),
         _consistent("DCF is better than BCCF at every length", WITH_IDS, _against(means, "DCF", ["BCCF"])),
     ]
 
 
-def feature_claims(means: Means) -> list[Claim]:
-    """Return the same claims where items have features, on other data than the paper's."""
+def feature_claims(means: Means, sets: Sequence[str]) -> list[Claim]:
+    """Return the same claims where items have features, on other data than the paper's, or on its own from dumps."""
     with_and_without = [name for baseline in PAPER_BASELINES for name in (baseline, baseline + FEATURES)]
     dfm = _against(means, "DFM, paper" + FEATURES, with_and_without)
     all_codes = [*_OTHER_CODES, *(name + FEATURES for name in _OTHER_CODES)]
     distilled = _against(means, "DFM, distilled" + FEATURES, all_codes, ks=[10])
     libfm = _against(means, "DFM, paper" + FEATURES, ["FM, SGD" + FEATURES])
     dcmf = _against(means, "DCF", ["DCMF" + FEATURES])
-    sets = WITH_FEATURES
     return [
         _average("DFM is better than BCCF, DCF and DCMF, given features", HALF, _BEST_CODES, dfm, sets),
         _above_all("DFM (distilled) is better than every other binarised method, given features", sets, distilled),
@@ -112,17 +112,19 @@ def _average(
         _WHERE,
         "%",
         rule.text,
-        tuple(judged(d, rule, numbers, it.average, it.told(), partial=it.partial) for d, it in found),
+        tuple(judged(d, rule, numbers, it.average, it.told(), partial=it.partial, tested=it.tested) for d, it in found),
     )
 
 
-def _shrinking(libfm: Callable[[str], Comparison]) -> Claim:
+def _shrinking(means: Means, libfm: Callable[[str], Comparison]) -> Claim:
     findings = []
     for dataset in WITH_IDS:
         gap = libfm(dataset).by_length()
         known = 8 in gap and 64 in gap
         why = f"From {percent(gap[8])} at 8 bits to {percent(gap[64])} at 64." if known else ""
-        findings.append(judged(dataset, HALF, _SHRINKS, gap[64] - gap[8] if known else None, why))
+        runs = [(("DFM, paper", bits), ("FM, SGD", bits)) for bits in (64, 8)]
+        test = tested_gap(means.users, dataset, runs[0], runs[1], MEAN_OVER_K)
+        findings.append(judged(dataset, HALF, _SHRINKS, gap[64] - gap[8] if known else None, why, tested=test))
     return Claim("DFM's loss against libFM shrinks from 8 to 64 bits", _WHERE, "points", HALF.text, tuple(findings))
 
 
@@ -132,7 +134,7 @@ def _consistent(title: str, datasets: Sequence[str], compared: Callable[[str], C
     for dataset in datasets:
         it = compared(dataset)
         holds = all(value > 0 for value in it.by_length().values()) if it.cells else None
-        findings.append(Finding(dataset, None, it.average, holds, it.told(), it.partial))
+        findings.append(Finding(dataset, None, it.average, holds, it.told(), it.partial, it.tested, needs_test=True))
     return Claim(title, _WHERE, "%", f"{_ABOVE}, on average over K", tuple(findings))
 
 
@@ -149,7 +151,8 @@ def _above_all(title: str, datasets: Sequence[str], compared: Callable[[str], Co
                 if behind
                 else f"Above {', '.join(spoken(baseline) for baseline in it.baselines)} at {lengths} bits."
             )
-            findings.append(Finding(dataset, None, it.lowest, not behind, why + it.not_run(), it.partial))
+            why += it.not_run()
+            findings.append(Finding(dataset, None, it.lowest, not behind, why, it.partial, it.tested, needs_test=True))
         else:
             findings.append(Finding(dataset, None))
     return Claim(title, "a target of ours", "%", f"{_ABOVE} in NDCG@10; the number is its least lead", tuple(findings))
@@ -180,4 +183,4 @@ def _bias_finding(means: Means, dataset: str, method: str) -> Finding:
             f" A random order has {chance:.4f}: of what {spoken(method)} gains over it at {last.bits} bits, "
             f"the bias alone gains {share:.0f} %."
         )
-    return Finding(dataset, None, it.average, not it.not_below(), why, it.partial)
+    return Finding(dataset, None, it.average, not it.not_below(), why, it.partial, it.tested, needs_test=True)

@@ -77,13 +77,16 @@ def with_words(model: DiscreteFM, features: RawFeatures, seed: int) -> DiscreteF
     return larger
 
 
-def random_fm(features: RawFeatures, rank: int, seed: int) -> FM:
-    """Return an FM with random parameters, in double precision."""
+def random_fm(features: RawFeatures, rank: int, seed: int, trained: FM | None = None) -> FM:
+    """Return an FM with random parameters, in double precision; those of ids are the trained one's, if there is one."""
     rng = np.random.default_rng(seed)
     fm = FM(rank)
     fm.bias_, fm.fields_, fm.n_features_in_ = 3.5, features.pairs([0]).fields, features.n_features
     fm.weights_ = rng.normal(0, _SPREAD, features.n_features)
     fm.factors_ = rng.normal(0, _SPREAD, (features.n_features, rank))
+    if trained is not None:
+        n = features.n_users + features.n_items
+        fm.bias_, fm.weights_[:n], fm.factors_[:n] = trained.bias_, trained.weights_[:n], trained.factors_[:n]
     return fm
 
 

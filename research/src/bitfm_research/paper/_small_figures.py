@@ -19,7 +19,9 @@ _TIMES: dict[str, dict[str, Any]] = {
     "FM; libFM loop": _FM,
     "FM; float32 pairs": {"color": "#E69F00", "marker": "v", "markersize": 4.5, "linewidth": 1.3},
     "FM; matrix product": {"color": "#009E73", "marker": "^", "markersize": 4.5, "linewidth": 1.3},
+    "FM; product and best 10": {"color": "#009E73", "marker": "o", "markersize": 4.5, "linewidth": 1.3},
     "DFM, paper; pairs": LINES["DFM, paper"],
+    "DFM, paper; pairs across": LINES["DFM, paper"] | {"marker": "P", "linestyle": (0, (1, 1))},
     "DFM, paper; retrieval": LINES["DFM, paper"] | {"markerfacecolor": "white", "linestyle": (0, (3, 1))},
 }
 _THEIRS: dict[str, dict[str, Any]] = {

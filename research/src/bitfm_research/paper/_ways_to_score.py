@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.core import libfm_scores, score_pairs_by_records
+from bitfm.core import best_of_scores, libfm_scores, score_pairs_by_records
 from bitfm.data.blocks import Blocks
 from bitfm.models import FM, DiscreteFM
 from bitfm.retrieval import records_of
 
 from bitfm_research.paper._raw_features import RawFeatures
 
-__all__ = ["Way", "by_codes", "by_float32", "by_libfm_loop", "by_product", "by_search", "vectors_of"]
+__all__ = [
+    "Way",
+    "best_scores",
+    "by_codes",
+    "by_float32",
+    "by_libfm_loop",
+    "by_product",
+    "by_product_and_selection",
+    "by_search",
+    "vectors_of",
+]
 
 Floats32 = npt.NDArray[np.float32]
 Users = npt.NDArray[np.int64]
 
 _TOP = 10
 _AT_ONCE = 64  # users of a product: few enough for their scores to stay in the cache
+_GROUP = 16  # scores of which the largest is looked at first
+_LEAST = -1e30
 _WIDTH = 64  # numbers that the kernel for vectors takes at a time
 
 
@@ -53,10 +65,10 @@ def by_float32(fm: FM, pairs: Blocks) -> Way:
     return _by_records(pairs, fm.bias_, fm.weights_, factors, np.ones(len(factors), np.float32), "reals", width, True)
 
 
-def by_codes(model: DiscreteFM, pairs: Blocks) -> Way:
-    """Score by records of codes."""
+def by_codes(model: DiscreteFM, pairs: Blocks, *, across: bool = False) -> Way:
+    """Score by records of codes; with `across` without the pairs within a side, as the kernel for real vectors does."""
     bare = all(len(block.tables) == 1 for block in pairs.blocks.values())  # then there are no pairs within a side
-    cross = bare or model.pairs_ == "across"
+    cross = across or bare or model.pairs_ == "across"
     return _by_records(
         pairs, model.bias_, model.weights_, model.codes_, model.gains_, "codes", 8 * model.codes_.shape[1], cross
     )
@@ -79,15 +91,52 @@ def _by_records(
 
 def by_product(fm: FM, features: RawFeatures, users: Users) -> Way:
     """Multiply vectors of users and items, block by block; nothing is kept of the scores."""
-    scores = np.empty((_AT_ONCE, features.n_items), np.float32)
 
     def run(vectors: tuple[Floats32, Floats32]) -> None:
-        chosen, items = vectors[0][users], vectors[1].T
-        for begin in range(0, len(chosen), _AT_ONCE):
-            block = chosen[begin : begin + _AT_ONCE]
-            np.matmul(block, items, out=scores[: len(block)])
+        for _ in _products(vectors, users):
+            pass
 
     return Way(len(users) * features.n_items, run, partial(vectors_of, fm, features))
+
+
+def by_product_and_selection(fm: FM, features: RawFeatures, users: Users) -> Way:
+    """Multiply as `by_product` does, and keep the best ten items of each user and their scores."""
+
+    def prepare() -> tuple[Floats32, Floats32]:
+        p, q = vectors_of(fm, features)
+        filled = np.zeros((-(-len(q) // _GROUP) * _GROUP, q.shape[1]), np.float32)
+        filled[: len(q)] = q
+        filled[len(q) :, -1] = _LEAST  # items that nobody finds
+        return p, filled
+
+    def run(vectors: tuple[Floats32, Floats32]) -> list[Any]:
+        found = [best_scores(scores, min(_TOP, features.n_items)) for scores in _products(vectors, users)]
+        return [np.concatenate(column) for column in zip(*found, strict=True)]
+
+    return Way(len(users) * features.n_items, run, prepare)
+
+
+def best_scores(scores: Floats32, n: int) -> tuple[npt.NDArray[np.int64], Floats32]:
+    """Return the places and values of the n largest of each row, whose length is a multiple of 16.
+
+    They lie in the n groups of 16 whose maxima are largest, and maxima take no more than a pass at the speed of memory.
+    """
+    m = scores.shape[1] // _GROUP
+    if m < n:
+        return best_of_scores(scores, None, None, n, 1)
+    groups = scores.reshape(len(scores), _GROUP, m)
+    chosen, _ = best_of_scores(groups.max(axis=1), None, None, n, 1)
+    few = np.take_along_axis(groups, chosen[:, None, :], axis=2).reshape(len(scores), _GROUP * n)
+    place, best = best_of_scores(few, None, None, n, 1)
+    return place // n * m + np.take_along_axis(chosen, place % n, axis=1), best
+
+
+def _products(vectors: tuple[Floats32, Floats32], users: Users) -> Iterator[Floats32]:
+    chosen, items = vectors[0][users], vectors[1].T
+    scores = np.empty((_AT_ONCE, items.shape[1]), np.float32)
+    for begin in range(0, len(chosen), _AT_ONCE):
+        block = chosen[begin : begin + _AT_ONCE]
+        yield np.matmul(block, items, out=scores[: len(block)])
 
 
 def vectors_of(fm: FM, features: RawFeatures) -> tuple[Floats32, Floats32]:

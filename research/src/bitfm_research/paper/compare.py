@@ -6,9 +6,11 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bitfm_research.paper.claim import percent
+from bitfm_research.paper.claim import Tested, percent
 from bitfm_research.paper.means import Means
 from bitfm_research.paper.names import BITS, KS, plain, spoken
+from bitfm_research.paper.paired import Run, tested
+from bitfm_research.paper.user_scores import AT_10, MEAN_OVER_K
 
 __all__ = ["Comparison", "compare"]
 
@@ -38,6 +40,7 @@ class Comparison:
     cells: tuple[_Cell, ...]  # one per length and K
     missing: tuple[str, ...]  # the baselines of which nothing was measured
     partial: bool  # whether a length, a K or a baseline is missing somewhere
+    tested: Tested | None = None  # against the best baseline of each length, where the NDCG of the users is there
 
     @property
     def average(self) -> float | None:
@@ -119,7 +122,23 @@ def compare(
         tuple(cells),
         tuple(dict.fromkeys(plain(baseline) for baseline in baselines if plain(baseline) not in there)),
         partial=bool(gaps) or len(cells) < len(lengths) * len(ks),
+        tested=_tested(means, dataset, subject, cells, ks),
     )
+
+
+def _tested(means: Means, dataset: str, subject: str, cells: Sequence[_Cell], ks: Sequence[int]) -> Tested | None:
+    """Test the method against the baseline that is best on average over K, length by length."""
+    ours: list[Run] = []
+    theirs: list[Run] = []
+    for bits in sorted({cell.bits for cell in cells}):
+        here = [cell for cell in cells if cell.bits == bits]
+        names = set.intersection(*(set(cell.theirs) for cell in here))
+        if not names:
+            return None
+        best = max(sorted(names), key=lambda name: sum(cell.theirs[name] for cell in here))
+        for runs, method in ((ours, subject), (theirs, best)):
+            runs.append((method, bits if means.ndcg(dataset, method, bits, ks[-1]) is not None else None))
+    return tested(means.users, dataset, ours, theirs, AT_10 if tuple(ks) == (10,) else MEAN_OVER_K) if cells else None
 
 
 def _ndcg(means: Means, dataset: str, method: str, bits: int, k: int) -> float | None:

@@ -1,4 +1,4 @@
-"""The paper's two sets on its own splits, ids only; and two with features, prepared as the paper prepares its own."""
+"""The paper's two sets on its own splits, ids only; and sets with features, prepared as the paper prepares its own."""
 
 from __future__ import annotations
 
@@ -10,24 +10,34 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from bitfm.data.feature_table import FeatureTable
+from bitfm.errors import DataFileError
 from bitfm.evaluation import split_per_user
 
 from bitfm_research.bench.datasets import READERS, Split, Triples, load
 from bitfm_research.bench.readers import Ratings
-from bitfm_research.paper.names import WITH_IDS
+from bitfm_research.paper.event_data import load_events
+from bitfm_research.paper.names import EVENTS, FROM_DUMPS, WITH_IDS
 from bitfm_research.prepare import BadLines, MovieLens, Prepared, RatingBatch, Source, TextBatch, prepare
 from bitfm_research.prepare.source import NO_TIME
 
 __all__ = ["ITEM_FIELDS", "NAMES", "find_data", "load_split", "sampled"]
 
-ITEM_FIELDS = {"ml-1m": ("words",), "douban": ("directors", "actors", "types")}  # of items, as in the paper
-NAMES = (*WITH_IDS, *ITEM_FIELDS)
+# Of items, as in the paper.
+ITEM_FIELDS = {
+    "ml-1m": ("words",),
+    "douban": ("directors", "actors", "types"),
+    **dict.fromkeys(FROM_DUMPS, ("words",)),
+}
+NAMES = (*WITH_IDS, *ITEM_FIELDS, *EVENTS)
 
 _FILES = {
     "yelp": ("paper/train_yelp.mat", "paper/test_yelp.mat"),
     "amazon": ("paper/train_amazon.mat", "paper/test_amazon.mat"),
     "ml-1m": ("ml-1m/ml-1m.zip", "ml-1m/movies_extrainfos.dat"),
     "douban": ("douban-movie/douban.mat",),
+    **{name: (f"{name}/prepared.json",) for name in FROM_DUMPS},
+    "citeulike-t": ("citeulike-t/users.dat", "citeulike-t/mult.dat", "citeulike-t/tag-item.dat"),
+    "frappe": ("frappe/Mobile_Frappe.zip",),
 }
 
 
@@ -45,7 +55,12 @@ def load_split(name: str, root: Path, seed: int) -> Split:
     """Read a data set: Yelp and Amazon on the published split, the others half of each user's ratings to train on."""
     if name in WITH_IDS:
         return load(name, root, seed)
-    data = prepare(_SOURCES[name](root))
+    if name in EVENTS:
+        return load_events(name, root)
+    data = Prepared.load(root / name) if name in FROM_DUMPS else prepare(_SOURCES[name](root))
+    missing = [field for field in ITEM_FIELDS[name] if field not in data.item_tables()]
+    if missing:
+        raise DataFileError(f"{root / name} has no {', '.join(missing)}; prepare it from a dump that has reviews")
     train = split_per_user(data.users, 0.5, seed)
     users, items, ratings = data.users, data.items, data.ratings
     return Split(

@@ -10,17 +10,21 @@ from bitfm.plotting import LINES, STYLE, available, grid_of_panels, save
 
 from bitfm_research.paper._small_figures import draw_settings, draw_times
 from bitfm_research.paper.means import Means
-from bitfm_research.paper.names import BITS, FEATURES, WITH_FEATURES, WITH_IDS
+from bitfm_research.paper.names import BITS, FEATURES, FROM_DUMPS, WITH_FEATURES, WITH_IDS
 from bitfm_research.paper.results import Measure
 from bitfm_research.plotting import TITLES, legend_below
 
 __all__ = ["CURVES", "draw_curves", "write_figures"]
 
 _GREY = {"markersize": 3, "linewidth": 0.8, "markerfacecolor": "white", "markeredgewidth": 0.7, "zorder": 1.5}
+_PART = LINES["DFM, paper"] | {"marker": "", "linewidth": 1.1}
 # The paper's own methods and the bias in colour, the real-valued FMs as lines, all the others thin and grey.
 CURVES: dict[str, dict[str, Any]] = {
     "DFM, distilled": LINES["DFM, distilled"] | {"markersize": 4},
     "DFM, paper": LINES["DFM, paper"] | {"markersize": 3.8, "linewidth": 1.6},
+    "DFM, linear part alone": _PART | {"linestyle": (0, (1, 1)), "zorder": 3.2},
+    "DFM, codes alone": _PART | {"linestyle": (0, (5, 2))},
+    "DFM, without linear terms": _PART | {"linestyle": (0, (5, 1.5, 1, 1.5))},
     "FM, SGD": LINES["FM, SGD"] | {"marker": "X", "markersize": 4.2, "linewidth": 1.4, "zorder": 2.9},
     "DCMF": {"color": "#009E73", "marker": "^", "markersize": 4.2, "linewidth": 1.3, "zorder": 2.8},
     "DCMF, logit": {"color": "#009E73", "marker": "^", "linestyle": (0, (2, 1)), **_GREY},
@@ -50,6 +54,7 @@ def write_figures(measures: Iterable[Measure], folder: Path) -> list[str]:
     figures = {
         "figure-1": draw_curves(means, WITH_IDS),
         "figure-1-features": draw_curves(means, WITH_FEATURES),
+        "figure-1-words": draw_curves(means, FROM_DUMPS),
         "figure-2": draw_settings(means),
         "table-1": draw_times(means),
     }

@@ -6,8 +6,9 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from bitfm_research.paper.names import SIZES
+from bitfm_research.paper.names import FROM_DUMPS, SIZES, WITH_FEATURES
 from bitfm_research.paper.results import Measure
+from bitfm_research.paper.user_scores import UserScores
 
 __all__ = ["Means"]
 
@@ -24,16 +25,22 @@ class Means:
     (0.76, None)
     """
 
-    def __init__(self, measures: Iterable[Measure]) -> None:
+    def __init__(self, measures: Iterable[Measure], users: UserScores | None = None) -> None:
+        self.users = users  # for paired tests, where they are kept
         values: dict[tuple[str, str, int | None, str, int | None], list[float]] = {}
         for m in measures:
             if math.isfinite(m.value):
                 values.setdefault((m.dataset, m.method, m.bits, m.metric, m.k), []).append(m.value)
         self._means = {key: statistics.fmean(group) for key, group in values.items()}
+        self._spreads = {key: statistics.stdev(group) for key, group in values.items() if len(group) > 1}
 
     def value(self, dataset: str, method: str, bits: int | None, metric: str, k: int | None = None) -> float | None:
         """Return a mean, or None where there is none."""
         return self._means.get((dataset, method, bits, metric, k))
+
+    def spread(self, dataset: str, method: str, bits: int | None, metric: str, k: int | None = None) -> float | None:
+        """Return the standard deviation over seeds, or None where there are fewer than two."""
+        return self._spreads.get((dataset, method, bits, metric, k))
 
     def ndcg(self, dataset: str, method: str, bits: int | None, k: int) -> float | None:
         """Return NDCG@k."""
@@ -65,6 +72,10 @@ class Means:
     def scores_all_pairs(self, dataset: str, what: str) -> bool:
         """Whether these are the paper's, and its times may stand beside ours."""
         return self.pairs(dataset, what) >= 0.999 * math.prod(SIZES[dataset])  # the file keeps six digits
+
+    def with_features(self) -> tuple[str, ...]:
+        """Return the data sets whose items have features: the public ones, and those from dumps that were run."""
+        return (*WITH_FEATURES, *(name for name in FROM_DUMPS if self.runs(name)))
 
     def runs(self, dataset: str) -> list[tuple[str, int | None]]:
         """Return the methods of a data set that have an NDCG, with their bits, in the order of the rows."""

@@ -24,7 +24,7 @@ from bitfm_research.baselines import (
 )
 from bitfm_research.bench.datasets import Split
 from bitfm_research.bench.measure import WITH_HISTORY
-from bitfm_research.bench.tuning import tune_dcmf, tune_libfm
+from bitfm_research.bench.tuning import tune_dcmf
 
 __all__ = ["METHODS", "Method"]
 
@@ -39,18 +39,13 @@ class Method:
     by_bits: bool = True  # whether there is one for each code length
     fields: tuple[str, ...] = ()  # beside ids; histories and raters are of the training ratings, so all sets have them
     takes_features: bool = False  # whether it is also run with the features of items, where there are any
-
-
-def _libfm(split: Split, bits: int, seed: int) -> FM:
-    """Choose λ and the number of epochs by ids; with features they are the same, which saves hours of epochs."""
-    model: FM = tune_libfm(split, bits, seed).model
-    return model
+    random: bool = True  # whether another seed gives another result, so that several have to be run
 
 
 METHODS: dict[str, Method] = {
     "random": Method(lambda split, bits, seed: RandomScores(random_state=seed), by_bits=False),
-    "popularity": Method(lambda split, bits, seed: Popularity(), by_bits=False),
-    "bias only": Method(lambda split, bits, seed: BiasModel(), by_bits=False),
+    "popularity": Method(lambda split, bits, seed: Popularity(), by_bits=False, random=False),
+    "bias only": Method(lambda split, bits, seed: BiasModel(), by_bits=False, random=False),
     "FM, ALS": Method(
         lambda split, bits, seed: FM(early_stopping=True, pairs="across", random_state=seed),
         by_bits=False,
@@ -61,7 +56,9 @@ METHODS: dict[str, Method] = {
         by_bits=False,
         fields=WITH_HISTORY,
     ),
-    "FM, SGD": Method(_libfm, takes_features=True),
+    "FM, SGD": Method(
+        lambda split, bits, seed: FM(bits, solver="sgd", random_state=seed), takes_features=True
+    ),  # with the settings that `libfm` chooses
     "LSH": Method(lambda split, bits, seed: LSH(bits, random_state=seed)),
     "random projection": Method(lambda split, bits, seed: RandomProjection(bits, random_state=seed)),
     "sign rounding": Method(lambda split, bits, seed: SignRounding(bits, random_state=seed)),
@@ -75,6 +72,9 @@ METHODS: dict[str, Method] = {
         lambda split, bits, seed: DCMF(bits, loss="logit", interaction=0.0, random_state=seed),
         fields=WITH_HISTORY,
         takes_features=True,
+    ),
+    "DFM, without linear terms": Method(
+        lambda split, bits, seed: DiscreteFM(bits, linear=False, random_state=seed), takes_features=True
     ),
     "DFM, paper": Method(lambda split, bits, seed: DiscreteFM(bits, random_state=seed), takes_features=True),
     "DFM, distilled": Method(

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 __all__ = [
+    "BEST_WAYS",
     "BITS",
+    "CODE_PAIRS",
+    "CODE_PAIRS_ACROSS",
+    "EVENTS",
     "FEATURES",
+    "FLOAT_PAIRS",
+    "FROM_DUMPS",
     "HASHING",
     "KS",
     "LEVELS",
+    "LIBFM",
+    "LOOP",
+    "PAIR_WAYS",
     "PAPER_BASELINES",
     "PAPER_TTC",
+    "PARTS",
+    "PRODUCT",
+    "PRODUCT_AND_BEST",
     "PUBLISHED_AMAZON",
+    "RETRIEVAL",
     "SIZES",
     "WITH_BITS",
     "WITH_FEATURES",
     "WITH_IDS",
+    "WORDS",
     "is_main",
     "plain",
     "spoken",
@@ -26,14 +40,27 @@ FEATURES = "; features"  # what a method's name ends with where it was given the
 
 WITH_IDS = ("yelp", "amazon")
 WITH_FEATURES = ("ml-1m", "douban")
+WORDS = "-words"
+FROM_DUMPS = tuple(name + WORDS for name in WITH_IDS)  # with the words of the reviews, for those who have the dumps
+EVENTS = ("citeulike-t", "frappe")  # without ratings: what was chosen, and the words of the items
 SIZES = {"yelp": (13_679, 12_922), "amazon": (35_151, 33_195)}  # users and items, hence pairs to score
 
 # Without codes, the same at every length.
 LEVELS = ("random", "popularity", "bias only", "FM, ALS", "FM, Gibbs")
 HASHING = ("random projection", "sign rounding", "FM + ITQ", "CH", "PPH")
 PAPER_BASELINES = ("BCCF", "DCF", "DCMF")
+# What does the work in DFM: two parts of its score, each by itself, and a fit that has codes only.
+PARTS = ("DFM, linear part alone", "DFM, codes alone", "DFM, without linear terms")
 # LSH has a code for each user, but scores by the ratings of those with like codes, which it keeps.
-WITH_BITS = ("FM, SGD", "LSH", *HASHING, *PAPER_BASELINES, "DCMF, logit", "DFM, paper", "DFM, distilled")
+WITH_BITS = ("FM, SGD", "LSH", *HASHING, *PAPER_BASELINES, "DCMF, logit", *PARTS, "DFM, paper", "DFM, distilled")
+LIBFM = "libFM, executable"  # Rendle's own program, where there is one
+
+# The ways of Table 1: pairs given one by one, and the best ten items of every user.
+LOOP, FLOAT_PAIRS = "FM; libFM loop", "FM; float32 pairs"
+CODE_PAIRS, CODE_PAIRS_ACROSS = "DFM, paper; pairs", "DFM, paper; pairs across"
+PRODUCT, PRODUCT_AND_BEST, RETRIEVAL = "FM; matrix product", "FM; product and best 10", "DFM, paper; retrieval"
+PAIR_WAYS = (LOOP, LIBFM, FLOAT_PAIRS, CODE_PAIRS, CODE_PAIRS_ACROSS)
+BEST_WAYS = (PRODUCT, PRODUCT_AND_BEST, RETRIEVAL)
 
 # Table 1 of the paper, in minutes.
 PAPER_TTC = {

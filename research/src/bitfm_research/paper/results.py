@@ -47,6 +47,12 @@ class Results:
             for m in self.measures
         )
 
+    def value(self, dataset: str, method: str, bits: int | None, seed: int, metric: str) -> float | None:
+        """Return a measure without k; None where there is none."""
+        key = dataset, method, bits, seed, metric
+        found = (m.value for m in self.measures if (m.dataset, m.method, m.bits, m.seed, m.metric) == key)
+        return next(found, None)
+
     def add(self, measures: Iterable[Measure]) -> None:
         """Take more measures, and save all there are."""
         self.measures += measures

@@ -8,11 +8,28 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.models import DiscreteFM
+from bitfm.models import FM, DiscreteFM
 
 from bitfm_research.blas import single_blas_thread
 from bitfm_research.paper._raw_features import WORDS_PER_ITEM, RawFeatures, random_fm, with_words
-from bitfm_research.paper._ways_to_score import Way, by_codes, by_float32, by_libfm_loop, by_product, by_search
+from bitfm_research.paper._ways_to_score import (
+    Way,
+    by_codes,
+    by_float32,
+    by_libfm_loop,
+    by_product,
+    by_product_and_selection,
+    by_search,
+)
+from bitfm_research.paper.names import (
+    CODE_PAIRS,
+    CODE_PAIRS_ACROSS,
+    FLOAT_PAIRS,
+    LOOP,
+    PRODUCT,
+    PRODUCT_AND_BEST,
+    RETRIEVAL,
+)
 from bitfm_research.paper.results import Measure
 
 __all__ = ["testing_times"]
@@ -38,9 +55,10 @@ def testing_times(
     seed: int,
     *,
     words: bool,
-    quick: bool = False,  # noqa: PT028  (this is not a test)
+    fm: FM | None = None,  # noqa: PT028  (this is not a test)
+    quick: bool = False,  # noqa: PT028
 ) -> list[Measure]:
-    """Measure five ways to score all users × items from raw features, each on one thread.
+    """Measure ways to score all users × items from raw features, each on one thread, in two jobs.
 
     The paper names no task for its testing time cost (TTC). Its times are those of the whole matrix: 1,414.67
     minutes on Amazon and 217.64 on Yelp, with 64 factors, are 6.5 to 1, and users × items are 6.6 to 1. That makes
@@ -48,20 +66,29 @@ def testing_times(
     words. The published splits carry ids alone, so words are generated: 200 different ones of 8,000 per item, with
     positive values of unit length. libFM would have taken 6 ns per factor and non-zero with that many.
 
+    Pairs that are given one by one:
+
     ``"FM; libFM loop"``
         libFM's own loop over factors and non-zeros, in double precision, as plain as the original. A sample of pairs.
     ``"FM; float32 pairs"``
         bitfm's own kernel for pairs of real vectors, in single precision. It reads 64 numbers at a time, so fewer
         factors are filled up with zeros, and take as long as 64. It leaves out pairs within an item's features, which
         an FM of all pairs would have to add. The same sample.
-    ``"FM; matrix product"``
-        Vectors of users and items, worked out once, and all their products by BLAS, in blocks of users. Nothing is
-        kept of the scores or chosen among them.
     ``"DFM, paper; pairs"``
-        The codes' kernel for pairs, with the model's one gain. It sums 64 bits at a time, so shorter codes take as long
-        as those of 64. The same sample.
+        The codes' kernel for pairs, with the model's one gain: all pairs of features, as libFM's loop has them. It sums
+        64 bits at a time, so shorter codes take as long as those of 64. The same sample.
+    ``"DFM, paper; pairs across"``
+        The same without pairs within an item's features: the work of the kernel for real vectors. With words only.
+
+    The best ten items of every user, from raw features:
+
+    ``"FM; product and best 10"``
+        Vectors of users and items, worked out once, all their products by BLAS, in blocks of users, and the best ten
+        of each user's, by the maxima of groups of 16 scores.
+    ``"FM; matrix product"``
+        The same products alone. Nothing is kept of the scores or chosen among them.
     ``"DFM, paper; retrieval"``
-        An exact search for the best ten items of each user, in an index of all.
+        An exact search for the best ten items of each user, in an index of all, which is built in the time.
 
     A sample is some users, drawn at random, each with all items in turn, as scoring the matrix would; its time is
     taken times users over those drawn. The other two ways include their preparation and are measured whole, unless
@@ -82,6 +109,8 @@ def testing_times(
         Of everything that is random.
     words : bool
         Whether items have words beside their ids.
+    fm : FM, optional
+        Trained on the same ids, with as many factors as the codes have bits; by default one of random parameters.
     quick : bool, default False
         Smaller samples.
 
@@ -107,9 +136,11 @@ def testing_times(
             f"model has fields of sizes {sizes}, but there are {n_users} users and {n_items} items; "
             "give one fitted on a block of each, ids alone."
         )
+    if fm is not None and fm.factors_.shape != (n_users + n_items, model.bits):
+        raise ValueError(f"fm has factors of shape {fm.factors_.shape}; expected {(n_users + n_items, model.bits)}.")
     effort = _QUICK if quick else _FULL
     features = RawFeatures.of(n_users, n_items, words=words, seed=seed)
-    ways = _ways(features, with_words(model, features, seed) if words else model, seed, effort)
+    ways = _ways(features, with_words(model, features, seed) if words else model, seed, effort, fm)
     variant = "ids and words" if words else "ids"
     measures = []
     for method, seconds in _best_seconds(ways, n_users * n_items, effort).items():
@@ -121,19 +152,22 @@ def testing_times(
     return measures
 
 
-def _ways(features: RawFeatures, model: DiscreteFM, seed: int, effort: _Effort) -> dict[str, Way]:
+def _ways(features: RawFeatures, model: DiscreteFM, seed: int, effort: _Effort, trained: FM | None) -> dict[str, Way]:
     rng, n_items = np.random.default_rng(seed), features.n_items
-    fm = random_fm(features, model.bits, seed)
+    fm = random_fm(features, model.bits, seed, trained)
     per_pair = 2 if features.words is None else 2 + WORDS_PER_ITEM
     n_pairs = max(effort.pairs, effort.non_zeros // per_pair)
     pairs = features.pairs(_some_users(rng, features.n_users, -(-n_pairs // n_items)))
     users = _some_users(rng, features.n_users, effort.most_pairs // n_items)
+    across = {CODE_PAIRS_ACROSS: by_codes(model, pairs, across=True)} if features.words is not None else {}
     return {
-        "FM; libFM loop": by_libfm_loop(fm, pairs),
-        "FM; float32 pairs": by_float32(fm, pairs),
-        "FM; matrix product": by_product(fm, features, users),
-        "DFM, paper; pairs": by_codes(model, pairs),
-        "DFM, paper; retrieval": by_search(model, features, users),
+        LOOP: by_libfm_loop(fm, pairs),
+        FLOAT_PAIRS: by_float32(fm, pairs),
+        CODE_PAIRS: by_codes(model, pairs),
+        **across,
+        PRODUCT: by_product(fm, features, users),
+        PRODUCT_AND_BEST: by_product_and_selection(fm, features, users),
+        RETRIEVAL: by_search(model, features, users),
     }
 
 
