@@ -61,7 +61,10 @@ constexpr Kernels kKernels{
                  .descend_levels = descend_levels,
                  .count_common = count_common},
     .scans = {.scan_codes = scan_codes, .scan_vectors = scan_vectors, .exact_product = exact_product, .above = above},
-    .pairs = {.sum_features = sum_features, .sum_squares = sum_squares, .short_product = short_product},
+    .pairs = {.sum_features = sum_features,
+              .sum_squares = sum_squares,
+              .short_product = short_product,
+              .score_ids = score_ids},
     .fill_normal_pairs = fill_normal_pairs,
 };
 
