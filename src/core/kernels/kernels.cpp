@@ -1,6 +1,7 @@
 // Compiled once per instruction set, with BITFM_ISA its name and the flags to match; see prelude.hpp.
 #include "kernels/kernels.hpp"
 
+#include "kernels/code_rows.hpp"
 #include "kernels/distillation.hpp"
 #include "kernels/flips.hpp"
 #include "kernels/implicit.hpp"
@@ -64,7 +65,9 @@ constexpr Kernels kKernels{
     .pairs = {.sum_features = sum_features,
               .sum_squares = sum_squares,
               .short_product = short_product,
-              .score_ids = score_ids},
+              .score_ids = score_ids,
+              .add_codes = add_codes,
+              .wide_product = wide_product},
     .fill_normal_pairs = fill_normal_pairs,
 };
 

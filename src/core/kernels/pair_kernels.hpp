@@ -40,6 +40,13 @@ struct IdBlock {
     const int32_t* rows;  // of each pair
 };
 
+// All of a row's non-zeros, in double precision: a feature's code counts x · gain.
+struct CodeRow {
+    const int64_t* feature;
+    const double* amount;
+    int64_t n;
+};
+
 struct PairKernels {
     // What the features of a row sum to, given in parts, and after these one that comes next; and of codes, Σ |x v|².
     void (*sum_features)(const PairTable&, const RowEntries* parts, int64_t n_parts, RowSums*);
@@ -49,6 +56,9 @@ struct PairKernels {
     // Scores of pairs [begin, end) of ids, by codes or reals: of two codes, by the bits that differ.
     void (*score_ids)(const PairTable&, const IdBlock* blocks, int n_blocks, double bias, int64_t begin, int64_t end,
                       double* out);
+    // Add to 8 n_bytes sums what the codes of a row come to, feature after feature; and Σ a b of such sums.
+    void (*add_codes)(const uint8_t* codes, int n_bytes, const CodeRow&, double* sums);
+    double (*wide_product)(const double* a, const double* b, int width);
 };
 
 }  // namespace bitfm
