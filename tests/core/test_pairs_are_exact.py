@@ -106,10 +106,38 @@ def test_numbers(kind, width):
     for isa in _core.available_isas():
         _core.use_isa(isa)
         scores.append(_core.score_pairs_by_records(design, 3.5, records, kind, width, True, 2))
+        if kind == "reals":
+            scores.append(_core.score_pairs_by_vectors(design, 3.5, weights, numbers, 2))
     for other in scores[1:]:
         np.testing.assert_array_equal(scores[0], other)
     wanted = expected(X, vectors, weights, True)
     np.testing.assert_allclose(scores[0], wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 3])
+@pytest.mark.parametrize("n_bytes", [3, 8, 16])
+def test_ids(n_bytes, n_blocks):
+    rng = np.random.default_rng(n_bytes)
+    names = ("user", "item", "context")[:n_blocks]
+    X = Blocks(**{name: Block(rng.integers(40, size=N_PAIRS), {"id": sp.identity(40)}) for name in names})
+    design = X.design(np.float32)
+    codes, weights, gains = some_features(rng, X, n_bytes, "own")
+    vectors = np.zeros((X.n_features, 128), np.float32)
+    vectors[:, : 8 * n_bytes] = unpack_codes(codes) * gains[:, None]
+    records = records_of(codes, weights, gains)
+    of_codes, of_vectors = [], []
+    for isa in _core.available_isas():
+        _core.use_isa(isa)
+        of_codes.append(_core.score_pairs(design, 3.5, weights, codes, gains, True, 1))
+        of_codes.append(_core.score_pairs_by_records(design, 3.5, records, "codes", 8 * n_bytes, False, 2))
+        of_vectors.append(_core.score_pairs_by_vectors(design, 3.5, weights, vectors, 2))
+    for scores in (of_codes, of_vectors):
+        for other in scores[1:]:
+            np.testing.assert_array_equal(scores[0], other)
+    x, v = X.to_csr().toarray(), vectors.astype(float)
+    wanted = 3.5 + x @ weights.astype(float) + (np.sum((x @ v) ** 2, axis=1) - x @ np.sum(v**2, axis=1)) / 2
+    np.testing.assert_allclose(of_codes[0], wanted, rtol=1e-9)
+    np.testing.assert_allclose(of_vectors[0], wanted, rtol=1e-5, atol=1e-5)
 
 
 def test_no_pairs_no_features():
@@ -160,3 +188,21 @@ def test_records_that_do_not_fit_are_refused(change, message):
     given = {"records": np.zeros((5, 16), np.uint8), "kind": "codes", "width": 64, "across": True}
     with pytest.raises(ValueError, match=message):
         _core.score_pairs_by_records(X.design(np.float32), 0.0, **(given | change), n_threads=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": np.zeros(4, np.float32)}, "one weight and one vector per feature"),
+        ({"vectors": np.zeros((5, 8), np.float32)}, "multiple of 64"),
+        (
+            {"weights": np.zeros(4, np.float32), "vectors": np.zeros((4, 64), np.float32)},
+            "each of the 5 features",
+        ),
+    ],
+)
+def test_vectors_that_do_not_fit_are_refused(change, message):
+    X = Blocks(user=Block([0], {"id": sp.identity(3)}), item=Block([1], {"id": sp.identity(2)}))
+    given = {"weights": np.zeros(5, np.float32), "vectors": np.zeros((5, 64), np.float32)}
+    with pytest.raises(ValueError, match=message):
+        _core.score_pairs_by_vectors(X.design(np.float32), 0.0, **(given | change), n_threads=1)

@@ -113,7 +113,8 @@ def test_features_beyond_32_bits_are_found(tmp_path):
     assert _core.predict_codes(wide_design(), 1.0, *arrays, True, 1) == [3.5]  # half of the bits agree
     codes[last] = 0
     assert _core.predict_codes(wide_design(), 1.0, *arrays, True, 1) == [3.5 + 16 * 0.5]
-    vectors = _core.side_vectors(wide_design(), codes, gains, 1)
+    constants, vectors = _core.side_rows(wide_design(), 1.0, *arrays, True, True, 1)
+    assert constants == [3.5 + 16 * 0.5]
     assert (vectors == -1.5).all()
     assert _core.single_features(wide_design(), gains, 1)[0] == [-2]  # several
     with refused(last + 1, "features"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import Design, as_reals, predict_codes, side_vectors, single_features, unpack_codes
+from bitfm.core import Design, as_reals, side_rows, single_features, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable, check_rows
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
@@ -157,7 +157,7 @@ class Tower:
         """Return the constant and the vector, or code, of rows that are known to fit."""
         parameters = self._parameters
         if isinstance(parameters, CodeParameters):
-            return self.rows_of_design(blocks.design(), lambda coded: blocks[~coded].design(blocks.dtype), n_threads)
+            return self.rows_of_design(blocks.design(), n_threads)
         factors, pairs, n_draws = self._part(parameters.factors), parameters.pairs, parameters.n_draws
         own = FactorParameters(blocks.fields, self.bias, self.weights, factors, pairs, n_draws)
         vectors: Any = np.zeros((len(blocks), own.width), np.float32)
@@ -166,30 +166,24 @@ class Tower:
             vectors += table.sums(own.vectors(np.arange(span.start, span.stop)))[rows]
         return TowerRows.of_vectors(np.asarray(own.scores(blocks.design(), n_threads), np.float64), vectors)
 
-    def rows_of_design(
-        self, design: Design, without: Callable[[npt.NDArray[np.bool_]], Design] | None = None, n_threads: int = 1
-    ) -> TowerRows:
-        """Return the constant and the vector, or code, of each row of a design.
-
-        `without` returns the design without some of the rows; a design of one row needs none.
-        """
+    def rows_of_design(self, design: Design, n_threads: int = 1) -> TowerRows:
+        """Return the constant and the vector, or code, of each row of a design."""
         given: Any = design
         weights, across = as_reals(self.weights), self._parameters.across
-        constants = predict_codes(given, self.bias, weights, self.codes, self.gains, across, n_threads)
-        constants = np.asarray(constants, np.float64)
         features, amounts = single_features(given, self.gains, n_threads)
         coded = features != _SEVERAL
-        width = self._parameters.width
+        everything = bool(coded.all())
+        constants, vectors = side_rows(
+            given, self.bias, weights, self.codes, self.gains, across, not everything, n_threads
+        )
+        vectors = vectors.reshape(-1, self._parameters.width)
         if not coded.any():
-            vectors = side_vectors(given, self.codes, self.gains, n_threads)
-            return TowerRows(constants, self.codes[:0], self.gains[:0], vectors.reshape(-1, width), coded)
+            return TowerRows(constants, self.codes[:0], self.gains[:0], vectors, coded)
         codes = self.codes.take(np.maximum(features[coded], 0), axis=0)
         codes[amounts[coded] < 0] ^= 0xFF  # a negative x turns the code around
-        if without is None or coded.all():
+        if everything:
             return TowerRows(constants, codes, np.abs(amounts), self._no_vectors)
-        others: Any = without(coded)
-        vectors = side_vectors(others, self.codes, self.gains, n_threads).reshape(-1, width)
-        return TowerRows(constants, codes, np.abs(amounts[coded]), vectors, coded)
+        return TowerRows(constants, codes, np.abs(amounts[coded]), vectors[~coded], coded)
 
     def _ids(self, what: str, given: Any) -> npt.NDArray[np.int32]:
         if [len(sizes) for sizes in self.sizes.values()] != [1]:

@@ -12,12 +12,13 @@ const std::vector<Isa>& available_isas() {
         std::vector<Isa> found{{"portable", kernels_portable()}};
 #ifdef BITFM_X86
         __builtin_cpu_init();
-        bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                    __builtin_cpu_supports("popcnt");
+        bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
         if (avx2) found.push_back({"avx2", kernels_avx2()});
         if (avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq") &&
-            __builtin_cpu_supports("avx512vnni"))
+            __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi") &&
+            __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("gfni"))
             found.push_back({"avx512", kernels_avx512()});
 #endif
         return found;

@@ -55,6 +55,23 @@ void bind_for(nb::module_& m) {
         },
         nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("codes").noconvert(),
         nb::arg("gains").noconvert(), nb::arg("across"), nb::arg("n_threads"));
+    m.def(
+        "score_pairs_by_vectors",
+        [](BoundDesign<Real>& bound, double bias, Array1<const float> weights, Array2<const float> vectors,
+           int n_threads) {
+            require(weights.size() == vectors.shape(0), "one weight and one vector per feature are needed");
+            require(vectors.shape(1) <= 1 << 20, "vectors must have at most 1048576 numbers");
+            PairTable table;
+            table.kind = PairTable::Kind::reals;
+            table.width = static_cast<int>(vectors.shape(1));
+            table.vectors = reinterpret_cast<const uint8_t*>(vectors.data());
+            table.vector_stride = table.width * int64_t(sizeof(float));
+            table.weights = table.scales = reinterpret_cast<const uint8_t*>(weights.data());
+            table.weight_stride = table.scale_stride = sizeof(float);
+            return score(bound, table, static_cast<int64_t>(vectors.shape(0)), bias, true, n_threads);
+        },
+        nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("vectors").noconvert(),
+        nb::arg("n_threads"));
     // A record is a feature's vector, then its weight, then its scale.
     m.def(
         "score_pairs_by_records",

@@ -35,6 +35,17 @@ struct Design {
 
     void add_block(int64_t n_rows, std::span<const int32_t> rows);
     void add_field(Field<Real> field);  // to the last block
+    // How many non-zeros a row has.
+    size_t n_in_row(size_t block, int64_t row) const {
+        size_t n = 0;
+        const Block& of = blocks[block];
+        for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
+            const Field<Real>& field = fields[static_cast<size_t>(f)];
+            const auto r = static_cast<size_t>(row);
+            n += field.identity ? 1 : static_cast<size_t>(field.indptr[r + 1] - field.indptr[r]);
+        }
+        return n;
+    }
     bool bare(size_t block) const {
         return blocks[block].n_fields == 1 && fields[static_cast<size_t>(blocks[block].first_field)].identity;
     }
@@ -44,20 +55,30 @@ struct Design {
 void check_table(const std::string& name, int64_t n_rows, int64_t n_columns, std::span<const int64_t> indptr,
                  std::span<const int32_t> indices, size_t n_values);
 
-// visit(feature, x) for each non-zero of a row.
+// visit(feature, x) for the non-zeros of a row, until one returns true.
 template <class Real, class Visit>
-void each_feature(const Design<Real>& design, size_t block, int64_t row, Visit&& visit) {
+void visit_until(const Design<Real>& design, size_t block, int64_t row, Visit&& visit) {
     const Block& of = design.blocks[block];
     for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
         const Field<Real>& field = design.fields[static_cast<size_t>(f)];
         if (field.identity) {
-            visit(field.first + row, Real(1));
+            if (visit(field.first + row, Real(1))) return;
             continue;
         }
         const auto from = static_cast<size_t>(field.indptr[static_cast<size_t>(row)]);
         const auto to = static_cast<size_t>(field.indptr[static_cast<size_t>(row) + 1]);
-        for (size_t p = from; p < to; ++p) visit(field.first + field.indices[p], field.values[p]);
+        for (size_t p = from; p < to; ++p)
+            if (visit(field.first + field.indices[p], field.values[p])) return;
     }
+}
+
+// visit(feature, x) for each non-zero of a row.
+template <class Real, class Visit>
+void each_feature(const Design<Real>& design, size_t block, int64_t row, Visit&& visit) {
+    visit_until(design, block, row, [&](int64_t feature, Real x) {
+        visit(feature, x);
+        return false;
+    });
 }
 
 }  // namespace bitfm

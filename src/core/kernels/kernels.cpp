@@ -1,6 +1,7 @@
 // Compiled once per instruction set, with BITFM_ISA its name and the flags to match; see prelude.hpp.
 #include "kernels/kernels.hpp"
 
+#include "kernels/code_rows.hpp"
 #include "kernels/distillation.hpp"
 #include "kernels/flips.hpp"
 #include "kernels/implicit.hpp"
@@ -61,7 +62,12 @@ constexpr Kernels kKernels{
                  .descend_levels = descend_levels,
                  .count_common = count_common},
     .scans = {.scan_codes = scan_codes, .scan_vectors = scan_vectors, .exact_product = exact_product, .above = above},
-    .pairs = {.sum_features = sum_features, .sum_squares = sum_squares, .short_product = short_product},
+    .pairs = {.sum_features = sum_features,
+              .sum_squares = sum_squares,
+              .short_product = short_product,
+              .score_ids = score_ids,
+              .add_codes = add_codes,
+              .wide_product = wide_product},
     .fill_normal_pairs = fill_normal_pairs,
 };
 

@@ -64,5 +64,27 @@ BITFM_INLINE Real dot(const Lanes<Real>& a, const Lanes<Real>& b) {
     return (a * b).sum();
 }
 
+// Eight floats, as doubles.
+BITFM_INLINE Lanes<double> widen(const float* from) {
+    using D = Lanes<double>;
+    typedef float Narrow __attribute__((vector_size(D::kPer * sizeof(float)), aligned(sizeof(float)), may_alias));
+    D out;
+    for (int i = 0; i < D::kParts; ++i)
+        out.part[i] = __builtin_convertvector(*reinterpret_cast<const Narrow*>(from + i * D::kPer), D::Vector);
+    return out;
+}
+BITFM_INLINE Lanes<double> widen(const Lanes<float>& eight) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    Lanes<double> out;
+    const __m256 all = eight.part[0];
+    out.part[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(all));
+    out.part[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(all, 1));
+    return out;
+#endif
+    float values[kLanes];
+    eight.store(values);
+    return widen(values);
+}
+
 }  // namespace
 }  // namespace bitfm::BITFM_ISA

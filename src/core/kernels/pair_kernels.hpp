@@ -11,6 +11,7 @@ struct PairTable {
     enum class Kind { codes, reals, bytes };
     Kind kind = Kind::codes;
     bool records = false;  // all of a feature in one place
+    bool far = true;       // whether codes are worth asking for ahead of time: not if they are in the cache anyway
     int width = 0;         // of a vector; of numbers, a multiple of 64
     const uint8_t *vectors = nullptr, *weights = nullptr, *scales = nullptr;
     int64_t vector_stride = 0, weight_stride = 0, scale_stride = 0;  // bytes
@@ -33,12 +34,31 @@ struct RowSums {
     double linear = 0;  // Σ x w
 };
 
+// A block whose rows are ids: row r is feature `first` + r.
+struct IdBlock {
+    int64_t first;
+    const int32_t* rows;  // of each pair
+};
+
+// All of a row's non-zeros, in double precision: a feature's code counts x · gain.
+struct CodeRow {
+    const int64_t* feature;
+    const double* amount;
+    int64_t n;
+};
+
 struct PairKernels {
-    // Add a row's features to its sums, and ask memory for the next ones; and of codes, Σ |x v|².
-    void (*sum_features)(const PairTable&, const RowEntries& row, const RowEntries& next, RowSums*);
+    // What the features of a row sum to, given in parts, and after these one that comes next; and of codes, Σ |x v|².
+    void (*sum_features)(const PairTable&, const RowEntries* parts, int64_t n_parts, RowSums*);
     double (*sum_squares)(const PairTable&, const RowEntries&);
     // Σ a b in single precision, in the same order on every machine; the width is a multiple of 8.
     float (*short_product)(const float* a, const float* b, int width);
+    // Scores of pairs [begin, end) of ids, by codes or reals: of two codes, by the bits that differ.
+    void (*score_ids)(const PairTable&, const IdBlock* blocks, int n_blocks, double bias, int64_t begin, int64_t end,
+                      double* out);
+    // Add to 8 n_bytes sums what the codes of a row come to, feature after feature; and Σ a b of such sums.
+    void (*add_codes)(const uint8_t* codes, int n_bytes, const CodeRow&, double* sums);
+    double (*wide_product)(const double* a, const double* b, int width);
 };
 
 }  // namespace bitfm

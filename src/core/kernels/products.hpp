@@ -245,16 +245,6 @@ int64_t scan_vectors(const VectorChunks& chunks, VectorTile& tile, int64_t begin
                                          : scan_together(chunks, tile, begin, end);
 }
 
-// Eight floats, as doubles.
-BITFM_INLINE Lanes<double> widen(const float* from) {
-    using D = Lanes<double>;
-    typedef float Narrow __attribute__((vector_size(D::kPer * sizeof(float)), aligned(sizeof(float)), may_alias));
-    D out;
-    for (int i = 0; i < D::kParts; ++i)
-        out.part[i] = __builtin_convertvector(*reinterpret_cast<const Narrow*>(from + i * D::kPer), D::Vector);
-    return out;
-}
-
 double exact_product(const float* a, const float* b, int64_t width) {
     Lanes<double> sum = Lanes<double>::fill(0);
     int64_t t = 0;

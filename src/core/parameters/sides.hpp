@@ -21,8 +21,11 @@ struct SingleFeature {
 template <class Real>
 void single_features(Team& team, const Design<Real>& design, std::span<const float> gains, const SingleFeature& out);
 
-// Σ x v of each interaction, over all blocks of the design: a row of width numbers.
-template <class Real>
-void side_vectors(Team& team, const Design<Real>& design, const FactorView& factors, std::span<float> out);
+// Each interaction's constant, bias + Σ w x + its pair terms, and its vector Σ x g b, over all blocks of the design:
+// what it adds to a score by itself, and times the vector of the other side. `cross` leaves out pairs within a block.
+// `vectors` has a row of width numbers per interaction, or is empty: then they are not wanted.
+template <class Real, class Weight>
+void side_rows(Team& team, const Design<Real>& design, double bias, std::span<const Weight> weights,
+               const FactorView& factors, bool cross, std::span<double> constants, std::span<float> vectors);
 
 }  // namespace bitfm

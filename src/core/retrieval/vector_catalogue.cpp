@@ -43,13 +43,25 @@ void VectorSizes::check() const {
     require(nibble_chunks == 0 || nibble_chunks == chunks, "catalogue: nibbles are of all chunks or of none");
 }
 
-double project(std::span<const double> basis, std::span<const float> vector, std::span<double> out) {
+// Directions have length one, so a one on the diagonal leaves nothing beside it; to look at all would take a single
+// query longer than its scan.
+Basis::Basis(std::span<const double> directions, int dimensions, int leading)
+    : directions_(directions), plain_(dimensions == leading) {
+    const auto n = static_cast<size_t>(leading);
+    for (size_t t = 0; plain_ && t < n; ++t) plain_ = directions[t * n + t] == 1.0;
+}
+
+double Basis::project(std::span<const float> vector, std::span<double> out) const {
+    if (plain_) {
+        std::copy(vector.begin(), vector.end(), out.begin());
+        return 0;
+    }
     std::fill(out.begin(), out.end(), 0.0);
     double all = 0, kept = 0;
     for (size_t i = 0; i < vector.size(); ++i) {
         const auto x = static_cast<double>(vector[i]);
         all += x * x;
-        for (size_t t = 0; t < out.size(); ++t) out[t] += x * basis[i * out.size() + t];
+        for (size_t t = 0; t < out.size(); ++t) out[t] += x * directions_[i * out.size() + t];
     }
     for (double x : out) kept += x * x;
     return std::sqrt(std::max(all - kept, 0.0)) + kTurnError * std::sqrt(all);
@@ -107,9 +119,10 @@ VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> 
     const auto width = static_cast<size_t>(sizes.dimensions), lead = static_cast<size_t>(sizes.leading);
     std::vector<double> projected(n * lead), rests(n);
     std::vector<float> lengths(n);
+    const Basis leading(basis.all(), sizes.dimensions, sizes.leading);
     for (size_t i = 0; i < n; ++i) {
         const std::span to = std::span(projected).subspan(i * lead, lead);
-        rests[i] = project(basis.all(), all.subspan(i * width, width), to);
+        rests[i] = leading.project(all.subspan(i * width, width), to);
         lengths[i] = bound(std::hypot(length_of(to), rests[i]));
     }
     const std::vector<Chunk> chunks = make_chunks(biases, lengths, positions, weight);

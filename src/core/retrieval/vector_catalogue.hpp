@@ -61,7 +61,17 @@ VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> 
                             std::span<const int32_t> positions, Matrix<const double> basis, double weight,
                             bool with_nibbles);
 
-// out = the leading dimensions of a vector; returns a bound of the length of the others.
-double project(std::span<const double> basis, std::span<const float> vector, std::span<double> out);
+// The directions that lead: where these are the dimensions themselves, nothing is turned.
+class Basis {
+  public:
+    Basis(std::span<const double> directions, int dimensions, int leading);
+
+    // out = the leading dimensions of a vector; returns a bound of the length of the others.
+    double project(std::span<const float> vector, std::span<double> out) const;
+
+  private:
+    std::span<const double> directions_;
+    bool plain_;
+};
 
 }  // namespace bitfm

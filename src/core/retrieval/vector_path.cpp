@@ -17,6 +17,7 @@ constexpr double kLeast = 1e-30;       // a shorter step is of no use, and its i
 VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
     : items_(items),
       queries_(queries),
+      basis_(items.basis, items.dimensions, items.leading),
       chunks_{.pairs = items.leading / 2,
               .values = items.values.data(),
               .start = items.start.data(),
@@ -55,7 +56,7 @@ void VectorPath::start(int64_t first, int n) {
 
 void VectorPath::prepare(int lane, std::span<const float> vector) {
     vector_[lane] = vector.data();
-    const double rest = project(items_.basis, vector, projected_);
+    const double rest = basis_.project(vector, projected_);
     double squares = 0, largest = 0, lost = 0, kept = 0;
     for (double x : projected_) {
         squares += x * x;

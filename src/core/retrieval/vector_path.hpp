@@ -39,6 +39,7 @@ class VectorPath {
 
     const VectorCatalogue& items_;
     const RealQueries& queries_;
+    Basis basis_;
     VectorChunks chunks_;
     VectorTile tile_{};
     std::vector<uint32_t> values_, plain_;

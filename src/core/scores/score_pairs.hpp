@@ -15,7 +15,7 @@ namespace bitfm {
 // out_s = bias + Σ w x + pair terms, in single precision but for the sums. `cross` leaves out pairs within a block;
 // tables of numbers need it. The table must have a feature for each column of the design.
 template <class Real>
-void score_pairs(Team& team, const Design<Real>& design, const PairTable& table, double bias, bool cross,
+void score_pairs(Team& team, const Design<Real>& design, PairTable table, double bias, bool cross,
                  std::span<double> out);
 
 }  // namespace bitfm

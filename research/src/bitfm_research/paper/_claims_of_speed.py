@@ -13,6 +13,7 @@ from bitfm_research.paper.names import (
     CODE_PAIRS_ACROSS,
     FLOAT_PAIRS,
     LOOP,
+    PRODUCT,
     PRODUCT_AND_BEST,
     RETRIEVAL,
     WITH_IDS,
@@ -24,10 +25,11 @@ _WAYS = {"pairs": CODE_PAIRS, "retrieval": RETRIEVAL}
 _AVERAGE = {"yelp": 15.99, "amazon": 16.04}
 _AT_64 = {"yelp": 17.51, "amazon": 17.46}
 _TARGET = 100
+_TARGET_OF_PRODUCT = 3
 
 
 def speed_claims(means: Means) -> list[Claim]:
-    """Return the paper's ratios beside pairs from raw features, and the target of 100 × for both ways."""
+    """Return the paper's ratios beside pairs from raw features, and the targets of ours."""
     claims = []
     for what in ("ids and words", "ids"):
         for title, bits, numbers in (("on average", BITS, _AVERAGE), ("at 64 bits", (64,), _AT_64)):
@@ -45,6 +47,10 @@ def speed_claims(means: Means) -> list[Claim]:
                 )
             )
         claims += [_target(means, what, way, method) for way, method in _WAYS.items()]
+        than = "FM's matrix product, which selects nothing,"
+        claims.append(
+            _target(means, what, "retrieval", RETRIEVAL, slow=PRODUCT, than=than, target=_TARGET_OF_PRODUCT)
+        )
         claims += [_beside_floats(means, what, *ways) for ways in like_for_like(what)]
     return claims
 
@@ -83,19 +89,28 @@ def ratios(
     return found
 
 
-def _target(means: Means, what: str, way: str, method: str) -> Claim:
+def _target(
+    means: Means,
+    what: str,
+    way: str,
+    method: str,
+    *,
+    slow: str = LOOP,
+    than: str = "libFM's loop",
+    target: int = _TARGET,
+) -> Claim:
     findings = []
     for dataset in WITH_IDS:
-        found = ratios(means, dataset, what, LOOP, method)
+        found = ratios(means, dataset, what, slow, method)
         if 64 in found:
-            findings.append(Finding(dataset, None, found[64], found[64] >= _TARGET, _told(found)))
+            findings.append(Finding(dataset, None, found[64], found[64] >= target, _told(found)))
         else:
             findings.append(Finding(dataset, None))
     return Claim(
-        f"{way.capitalize()} of DFM: {_TARGET} times as fast as libFM's loop at 64 bits ({what})",
+        f"{way.capitalize()} of DFM: {target} times as fast as {than} at 64 bits ({what})",
         "a target of ours",
         "×",
-        f"the ratio is at least {_TARGET}",
+        f"the ratio is at least {target}",
         tuple(findings),
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.core import best_of_scores, libfm_scores, score_pairs_by_records
+from bitfm.core import best_of_scores, libfm_scores, score_pairs_by_records, score_pairs_by_vectors
 from bitfm.data.blocks import Blocks
 from bitfm.models import FM, DiscreteFM
 from bitfm.retrieval import records_of
@@ -57,36 +57,26 @@ def by_libfm_loop(fm: FM, pairs: Blocks) -> Way:
 
 
 def by_float32(fm: FM, pairs: Blocks) -> Way:
-    """Score by records of real vectors, without the pairs within a side; narrow ones are filled up with zeros."""
+    """Score by real vectors, without the pairs within a side; narrow ones are filled up with zeros."""
     rank = fm.factors_.shape[1]
     width = -(-rank // _WIDTH) * _WIDTH
     factors = np.zeros((len(fm.factors_), width), np.float32)
     factors[:, :rank] = fm.factors_
-    return _by_records(pairs, fm.bias_, fm.weights_, factors, np.ones(len(factors), np.float32), "reals", width, True)
+    design: Any = pairs.design(np.float32)
+    weights = fm.weights_.astype(np.float32)
+    return Way(len(pairs), lambda _: score_pairs_by_vectors(design, fm.bias_, weights, factors, n_threads=1))
 
 
 def by_codes(model: DiscreteFM, pairs: Blocks, *, across: bool = False) -> Way:
     """Score by records of codes; with `across` without the pairs within a side, as the kernel for real vectors does."""
     bare = all(len(block.tables) == 1 for block in pairs.blocks.values())  # then there are no pairs within a side
     cross = across or bare or model.pairs_ == "across"
-    return _by_records(
-        pairs, model.bias_, model.weights_, model.codes_, model.gains_, "codes", 8 * model.codes_.shape[1], cross
-    )
-
-
-def _by_records(
-    pairs: Blocks,
-    bias: float,
-    weights: npt.NDArray[Any],
-    vectors: npt.NDArray[Any],
-    scales: Floats32,
-    kind: str,
-    width: int,
-    cross: bool,
-) -> Way:
     design: Any = pairs.design(np.float32)
-    records = records_of(vectors, weights.astype(np.float32), scales)
-    return Way(len(pairs), lambda _: score_pairs_by_records(design, bias, records, kind, width, cross, n_threads=1))
+    records = records_of(model.codes_, model.weights_.astype(np.float32), model.gains_)
+    bits = 8 * model.codes_.shape[1]
+    return Way(
+        len(pairs), lambda _: score_pairs_by_records(design, model.bias_, records, "codes", bits, cross, n_threads=1)
+    )
 
 
 def by_product(fm: FM, features: RawFeatures, users: Users) -> Way:

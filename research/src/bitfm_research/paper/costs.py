@@ -20,7 +20,8 @@ _SECONDS = {
     "random": (0.0, 0.0), "popularity": (0.0, 0.0), "bias only": (0.1, 0.1), "FM, ALS": (0.4, 0.4),
     "FM, Gibbs": (9.7, 9.7), "FM, SGD": (0.5, 0.9), "random projection": (0.6, 0.6), "sign rounding": (0.4, 2.2),
     "FM + ITQ": (0.4, 2.9), "CH": (0.1, 1.0), "PPH": (0.1, 1.2), "BCCF": (0.2, 1.7), "DCF": (0.2, 1.3),
-    "DCMF": (0.9, 4.9), "DCMF, logit": (1.5, 9.2), "LSH": (0.1, 0.13), "DFM, without linear terms": (0.2, 1.2), "DFM, paper": (0.3, 1.4),
+    "DCMF": (0.9, 4.9), "DCMF, logit": (1.5, 9.2), "LSH": (0.1, 0.13),
+    "DFM, without linear terms": (0.2, 1.2), "DFM, paper": (0.3, 1.4),
     "DFM, distilled": (1.3, 1.6), TUNED: (23.0, 53.0),
 }  # fmt: skip
 _WITH_WORDS = 8.0  # how many times as much FM by SGD takes with the plot words of MovieLens 1M
