@@ -48,9 +48,7 @@ def speed_claims(means: Means) -> list[Claim]:
             )
         claims += [_target(means, what, way, method) for way, method in _WAYS.items()]
         than = "FM's matrix product, which selects nothing,"
-        claims.append(
-            _target(means, what, "retrieval", RETRIEVAL, slow=PRODUCT, than=than, target=_TARGET_OF_PRODUCT)
-        )
+        claims.append(_target(means, what, "retrieval", RETRIEVAL, slow=PRODUCT, than=than, target=_TARGET_OF_PRODUCT))
         claims += [_beside_floats(means, what, *ways) for ways in like_for_like(what)]
     return claims
 
