@@ -112,14 +112,15 @@ def _cell(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def command_line(name: str, group: str | None = "bench", **options: Any) -> str:
+def command_line(command: str, group: str | None = "bench", **options: Any) -> str:
     """Return what to type for this result: the options that were given; where the data lie is the reader's own.
 
-    >>> command_line("accuracy", dataset=["yelp"], bits=[8, 64], seeds=None, quick=True)
-    'bitfm bench accuracy --dataset yelp --bits 8 --bits 64 --quick'
+    >>> command_line("accuracy", dataset=["yelp"], bits=[8, 64], first_seed=1, quick=True)
+    'bitfm bench accuracy --dataset yelp --bits 8 --bits 64 --first-seed 1 --quick'
     """
-    words = ["bitfm", *([group] if group else []), name]
-    for option, value in options.items():
+    words = ["bitfm", *([group] if group else []), command]
+    for name, value in options.items():
+        option = name.replace("_", "-")
         for item in value if isinstance(value, list | tuple) else [value]:
             if item is True:
                 words.append(f"--{option}")

@@ -246,7 +246,7 @@ def events(
         for title, rows in tables:
             show(title, rows, caption=command_line("events", dataset=dataset, part=part), as_json=as_json)
         return
-    command = command_line("events", dataset=dataset, only=only, seeds=seeds, first_seed=first_seed)
+    command = command_line("events", dataset=dataset, only=only, seeds=seeds, first_seed=first_seed or None)
     splits = range(first_seed, first_seed + seeds)
     results = Results(out, "events", None, command, note)
     for title, rows in run(dataset, seeds=splits, only=only, folder=data, say=note):
