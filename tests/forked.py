@@ -81,6 +81,17 @@ def changed(rec: Recommender, table: Any) -> str:
         rec._state = before
 
 
+def removed(rec: Recommender) -> str:
+    """Return what the file holds after removals, which are taken back."""
+    before = rec.state
+    try:
+        rec.remove_users(["user 4", "user 7"]).remove_items([5, 29])
+        rec.remove_interactions({"user_id": ["user 3"], "item_id": [21]})
+        return digest_of(rec)
+    finally:
+        rec._state = before
+
+
 def serving(rec: Recommender) -> Steps:
     several = [f"user {i}" for i in range(20)]
     yield "recommend", lambda: rec.recommend("user 3", context={"sky": "wet"}).to_dicts()
@@ -95,6 +106,7 @@ def serving(rec: Recommender) -> Steps:
     yield "add polars", lambda: changed(rec, pl.DataFrame(MORE))
     yield "add pandas", lambda: changed(rec, pd.DataFrame(MORE).astype({"sky": "category"}))
     yield "add arrow", lambda: changed(rec, pa.table(MORE))
+    yield "remove", lambda: removed(rec)
     yield "add many", lambda: changed(rec, {name: values * 5 for name, values in RATINGS.items()})
     yield "evaluate", lambda: str(rec.evaluate(RATINGS))
 

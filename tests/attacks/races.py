@@ -114,7 +114,12 @@ def recommender_arena() -> Arena:
         rec.add_items({"item_id": [f"new{rng.integers(30)}"], "genre": ["gin"]})
         rec.add_users({"user_id": [f"new{rng.integers(30)}"]})
 
-    return Arena("recommender", [recommend, ask], [add_ratings, add_rows])
+    def come_and_go(rng: np.random.Generator) -> None:
+        mine = f"of thread {threading.get_ident()}"  # which no other removes
+        rec.add_ratings({"user_id": [mine, mine], "item_id": [mine, str(rng.choice(items))], "rating": [5, 1]})
+        rec.remove_interactions([(mine, mine)]).remove_items(mine).remove_users(mine)
+
+    return Arena("recommender", [recommend, ask], [add_ratings, add_rows, come_and_go])
 
 
 def arenas(share: float = 1.0) -> Iterator[Arena]:

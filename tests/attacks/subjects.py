@@ -89,6 +89,8 @@ def use_rich(rec: Any) -> None:
     rec.add_items({"i": ["i1", "i500"], "title": ["The book of b", None], "day": ["2020-01-05", "?"]})
     rec.add_ratings(RATINGS)
     check_answer(rec, rec.recommend([1, 500]))
+    rec.remove_interactions(RATINGS).remove_users([3, 500]).remove_items(["i2", "i500"])
+    check_answer(rec, rec.recommend([1, 5], n=20))
 
 
 def use_bare(rec: Any) -> None:
@@ -100,6 +102,8 @@ def use_bare(rec: Any) -> None:
     assert rec.predict([(3, "i1"), (99, "i2")]).shape == (2,)
     rec.add_events({"u": [1, 500], "i": ["i1", "i500"]})
     check_answer(rec, rec.recommend([1, 500]))
+    rec.remove_interactions([(1, "i1")]).remove_users([3, 500]).remove_items(["i2", "i500"])
+    check_answer(rec, rec.recommend([1, 5], n=20))
 
 
 def check_answer(rec: Any, frame: Any) -> None:

@@ -27,7 +27,7 @@ def test_a_shell_learns_the_commands_and_leaves_files_to_itself(tmp_path):
         environment = {"_BITFM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
         return call(cwd=tmp_path, **environment).stdout.split()
 
-    assert complete("bitfm re", 1) == ["recommend"]
+    assert complete("bitfm rec", 1) == ["recommend"]
     assert complete("bitfm recommend --his", 2) == ["--history"]
     assert complete("bitfm recommend sh", 2) == []  # what the script falls back to is the names of files
     shown = call("--show-completion", "bash", cwd=tmp_path, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").stdout

@@ -139,6 +139,16 @@ def test_columns_and_transposes_are_those_of_scipy(start):
     np.testing.assert_array_equal(FeatureTable.of("x", matrix).transpose().to_csr().toarray(), matrix.T.toarray())
 
 
+@pytest.mark.parametrize("kept", [[], [1], [0, 3, 4], [0, 1, 2, 3, 4]])
+def test_some_columns_are_those_of_scipy(kept):
+    matrix, kept = a_matrix(), np.array(kept, int)
+    tables = FeatureTable.of("x", matrix), FeatureTable.dense(matrix.toarray()), FeatureTable.eye(5)
+    for table in tables:
+        found = table.with_columns(kept)
+        assert found.shape == (table.n_rows, len(kept))
+        np.testing.assert_array_equal(found.toarray(), table.toarray()[:, kept])
+
+
 def test_the_arrays_of_a_matrix_can_change_without_harm():
     """The core checks the arrays once and relies on them."""
     matrix = a_matrix()

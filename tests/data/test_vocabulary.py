@@ -60,6 +60,24 @@ def test_it_is_a_dict(first, second, third, asked, through_a_file):
     assert vocabulary.take(numbers).to_list() == [text if text in expected else None for text in asked]
 
 
+@given(columns, columns, st.data(), st.booleans())
+def test_some_of_the_strings_are_a_vocabulary_again(first, second, data, used):
+    vocabulary = Vocabulary.of(series(first)).extended(series(second))
+    if used:
+        vocabulary.take(np.arange(len(vocabulary)).repeat(20))
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(vocabulary), max_size=len(vocabulary)))
+    kept = np.flatnonzero(np.array(chosen, bool))
+    less, expected = vocabulary.only(kept), [vocabulary[i] for i in kept]
+    for one in (less, reopened(less)):
+        assert [one[i] for i in range(len(one))] == strings_of(one.tensors()) == expected
+        assert one.take(np.arange(len(one)).repeat(20)).to_list() == [text for text in expected for _ in range(20)]
+        for index in range(len(vocabulary)):
+            text = vocabulary[index]
+            assert one.find(text) == (expected.index(text) if chosen[index] else -1)
+    more = less.extended(series(first))
+    assert set(strings_of(more.tensors())) == set(expected) | {text for text in first if text is not None}
+
+
 @given(columns, columns)
 def test_a_file_keeps_it(first, second):
     vocabulary = Vocabulary.of(series(first)).extended(series(second))

@@ -67,6 +67,9 @@ class FittedGeohash(FittedColumn):
     def facts(self) -> str:
         return f"{self.width} regions"
 
+    def only(self, features: np.ndarray) -> FittedColumn:
+        return FittedGeohash(self.name, self.kind, self.regions.only(features))
+
     def tensors(self) -> dict[str, Any]:
         return self.regions.tensors()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 import subprocess
@@ -103,3 +104,13 @@ def test_names_are_unique_and_kinds_are_classes():
         register_kind(Kind)
     assert kind_of("geohash") == Geohash()
     assert kind_of("date").called == "date"
+
+
+def test_regions_that_nobody_else_is_in_go_with_a_user(rec, tmp_path):
+    rec = copy.copy(rec).remove_users([f"u{n}" for n in range(3, 40, 5)])  # all who live at 9q8yyk8
+    told = {row["column"]: row["why"] for row in rec.describe().to_dicts()}
+    assert told["home_geohash"] == "8 regions"
+    rec.save(tmp_path / "some.bitfm")
+    assert b"9q8" in (tmp_path / "some.bitfm").read_bytes()  # where others work
+    rec.remove_users([f"u{n}" for n in range(1, 40, 5)]).save(tmp_path / "some.bitfm")
+    assert b"9q8" not in (tmp_path / "some.bitfm").read_bytes()

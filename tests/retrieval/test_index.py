@@ -275,3 +275,29 @@ def test_wrong_kinds_are_refused(ids):
     damaged.indptr = np.array([0, 1], np.int32)
     with pytest.raises(ValueError, match="column indices"):
         ids.index().search([0], exclude=damaged)
+
+
+@pytest.mark.parametrize("kind", ["bare", "context", "shared"])
+@pytest.mark.parametrize("changed", [False, True])
+def test_an_index_of_some_items_is_one_that_never_had_the_others(kind, changed):
+    X = random_blocks(kind)
+    model = fitted(X, pairs="across")
+    users, items, _ = everything(X, model, "item")
+    n = items.n_rows
+    index = model.index(items, block="item")
+    if changed:  # what they were before is left in a segment
+        index.change([1, 2], Block([2, 1], items.tables))
+    for kept in (np.arange(n), np.arange(1, n, 2), np.array([n - 1]), np.array([], int)):
+        less = index.only(kept, index.parameters)
+        assert len(less) == less.n_positions == len(kept)
+        assert sum(int((segment.arrays["position"] >= 0).sum()) for segment in less.segments) == len(kept)
+        positions, scores = less.search(users, n=n)
+        allowed = np.isin(np.arange(n), kept)
+        expected, of_expected = index.search(users, n=n, allow=allowed)
+        np.testing.assert_array_equal(kept[positions], expected)
+        np.testing.assert_array_equal(scores, of_expected)
+    assert len(index) == n
+    again = index.only(np.arange(0, n, 3), index.parameters)
+    added = again.add(Block([1], items.tables))
+    assert added.tolist() == [len(range(0, n, 3))]
+    assert len(again) == again.n_positions

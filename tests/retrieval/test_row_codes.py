@@ -121,3 +121,15 @@ def test_auto_says_what_it_has_chosen(shop, monkeypatch):
 def test_wrong_settings_are_refused(shop, settings, message):
     with pytest.raises(ValueError, match=message):
         shop[0].index(shop[1], **settings)
+
+
+def test_some_of_the_items_keep_their_scores(shop):
+    model, items = shop
+    index = model.index(items, mode="codes", bits=64)
+    for kept in (np.arange(N_ITEMS), np.arange(0, N_ITEMS, 2)):
+        less = index.only(kept, index.parameters)
+        positions, scores = less.search(np.arange(20), n=10)
+        expected = index.search(np.arange(20), n=N_ITEMS)
+        for found, values, among, of_all in zip(positions, scores, *expected, strict=True):
+            place = np.argsort(among)
+            np.testing.assert_array_equal(of_all[place[kept[found]]], values)

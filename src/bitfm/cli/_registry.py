@@ -21,6 +21,7 @@ OWN = {
         "recommend": "recommend:recommend",
         "similar": "recommend:similar",
         "explain": "recommend:explain",
+        "remove": "remove:remove",
         "inspect": "inspect:inspect",
         "tune": "tune:tune",
         "demo": "demo:demo",

@@ -232,6 +232,20 @@ class FeatureTable:
         before = np.append(0, np.cumsum(inside))
         return FeatureTable.sparse(before[indptr], indices[inside] - np.int32(start), values[inside], stop - start)
 
+    def with_columns(self, kept: npt.NDArray[Any]) -> FeatureTable:
+        """Return some of the columns in place of all; they are given in rising order."""
+        if len(kept) == self.n_columns:
+            return self
+        if self.is_dense:
+            return replace(self, n_columns=len(kept), values=np.ascontiguousarray(self.values[:, kept]))
+        indptr, indices, values = self.arrays()
+        places = np.full(self.n_columns, -1, np.int32)
+        places[kept] = np.arange(len(kept), dtype=np.int32)
+        found = places[indices]
+        inside = found >= 0
+        before = np.append(0, np.cumsum(inside))
+        return FeatureTable.sparse(before[indptr], found[inside], values[inside], len(kept))
+
     def occurring(self, used: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Return which columns have a non-zero in these rows."""
         if self.identity:

@@ -66,6 +66,15 @@ class PackedStrings:
         offsets = np.concatenate([self.offsets, others.offsets[1:] + self.offsets[-1]])
         return PackedStrings(np.concatenate([self.data, others.data]), offsets)
 
+    def only(self, kept: NDArray[Any]) -> PackedStrings:
+        """Return some of the strings, given by rising indices, and no byte of the others."""
+        if len(kept) == len(self):
+            return self
+        lengths = np.diff(self.offsets)
+        chosen = np.zeros(len(self), bool)
+        chosen[kept] = True
+        return PackedStrings(self.data[np.repeat(chosen, lengths)], np.append(0, np.cumsum(lengths[kept])))
+
     def series(self) -> pl.Series:
         """Return the strings as a Polars series."""
         # Python's strings go as soon as their part is made: there are never many at a time.
@@ -87,7 +96,7 @@ class Vocabulary:
 
     The strings are packed in two arrays, as in a model file. Those of the first call are sorted, so a lookup is a
     binary search in the file and opening it builds nothing. Strings that are added later follow them, so indices never
-    change. Make one with `of`.
+    change but by `only`. Make one with `of`.
 
     Examples
     --------
@@ -99,6 +108,9 @@ class Vocabulary:
     array([ 3, -1,  0, -1], dtype=int32)
     >>> more.take([3, -1, 0]).to_list()
     ['banana', None, 'apple']
+    >>> less = more.only(np.array([1, 3]))
+    >>> less.take([0, 1]).to_list(), less.find("apple")
+    (['pear', 'banana'], -1)
     """
 
     def __init__(self, ordered: PackedStrings, added: PackedStrings) -> None:
@@ -179,6 +191,17 @@ class Vocabulary:
         indices, first = np.unique(Vocabulary.of(unknown).indices(unknown), return_index=True)
         new = PackedStrings.of(unknown[np.sort(first[indices >= 0])])
         return Vocabulary(self._ordered, self._added.followed_by(new))
+
+    def only(self, kept: NDArray[Any]) -> Vocabulary:
+        """Return some of the strings, given by rising indices; they are numbered anew in the same order."""
+        if len(kept) == len(self):
+            return self
+        n = len(self._ordered)
+        first = int(np.searchsorted(kept, n))
+        vocabulary = Vocabulary(self._ordered.only(kept[:first]), self._added.only(kept[first:] - n))
+        if "_series" in self.__dict__:  # it takes less time to choose from it than to make it again
+            vocabulary._series = gathered(self._series, kept)
+        return vocabulary
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps; ``sorted`` is how many of the first strings are sorted."""

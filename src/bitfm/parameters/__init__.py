@@ -13,6 +13,7 @@ from bitfm.parameters.implicit import HISTORY, HistoryTower, ImplicitParameters,
 from bitfm.parameters.item_codes import ItemCodes, bits_of_dimensions, nearest_levels
 from bitfm.parameters.neighbors import Neighbors
 from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
+from bitfm.parameters.removal import only_event_features, only_features
 from bitfm.parameters.saving import KINDS, LAYOUTS, Layout, ModelRecord, kind_of, pack_model, unpack_model
 from bitfm.parameters.steps import Steps
 from bitfm.parameters.tower import Tower, TowerRows, towers
@@ -54,6 +55,8 @@ __all__ = [
     "ids_of",
     "kind_of",
     "nearest_levels",
+    "only_event_features",
+    "only_features",
     "pack_model",
     "prior_variance",
     "towers",

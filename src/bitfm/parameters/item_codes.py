@@ -68,6 +68,11 @@ class ItemCodes:
             weight_steps=self.weight_steps.with_values(which, weights, size),
         )
 
+    def only(self, items: npt.NDArray[Any]) -> ItemCodes:
+        """Return the codes of some items."""
+        gains, weights = self.gain_steps.only(items), self.weight_steps.only(items)
+        return replace(self, codes=self.codes[items], gain_steps=gains, weight_steps=weights)
+
     @property
     def bits(self) -> int:
         """Length of the codes."""

@@ -80,6 +80,15 @@ class Neighbors:
         found = Neighbors.of(_padded(self.table, n_items), self.scale)
         return Neighbors(found.counts, found.targets, self.steps, self.scale)
 
+    def only(self, items: npt.NDArray[Any]) -> Neighbors:
+        """Return what some items, in rising order, add to the scores of each other; they are numbered anew."""
+        table = self.table
+        # The values are places of the entries, so that each keeps its step.
+        numbered = FeatureTable.sparse(table.indptr, table.indices, np.arange(self.n_entries), len(self))
+        left = numbered.take(items).with_columns(items)
+        found = Neighbors.of(left, self.scale)
+        return Neighbors(found.counts, found.targets, self.steps.only(left.values), self.scale)
+
     def sums(self, histories: FeatureTable, repeat: float = 0.0) -> FeatureTable:
         """Return Σ S_ij, histories × targets, over the entries of each history that are above 0.
 

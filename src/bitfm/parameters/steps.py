@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,6 +71,10 @@ class Steps:
         if self.signed:
             table[_SIGN:] *= -1
         return np.asarray(table.astype(np.float32)[self.bytes])
+
+    def only(self, places: npt.NDArray[Any]) -> Steps:
+        """Return the numbers at some places, in the same steps."""
+        return replace(self, bytes=self.bytes[places])
 
     def with_values(self, places: npt.NDArray[Any], values: npt.NDArray[Any], size: int) -> Steps:
         """Return so many numbers, those at some places others."""

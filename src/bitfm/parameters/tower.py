@@ -171,6 +171,9 @@ class Tower:
         given: Any = design
         weights, across = as_reals(self.weights), self._parameters.across
         features, amounts = single_features(given, self.gains, n_threads)
+        if not self.n_features:  # all were removed
+            n = len(features)
+            return TowerRows.of_vectors(np.full(n, self.bias), np.zeros((n, self._parameters.width), np.float32))
         coded = features != _SEVERAL
         everything = bool(coded.all())
         constants, vectors = side_rows(

@@ -16,7 +16,7 @@ from bitfm.data.tables import as_frame, need_columns
 from bitfm.errors import BitfmWarning, UnknownIdError
 from bitfm.recommender._state import State
 
-__all__ = ["AskedUsers", "item_index", "known_items", "users_of", "warn", "warn_of_unknown"]
+__all__ = ["AskedUsers", "item_index", "known_ids", "known_items", "users_of", "warn", "warn_of_unknown"]
 
 _NAMED = 3  # of ids that are not known
 
@@ -47,6 +47,8 @@ def users_of(state: State, given: Any) -> AskedUsers:
 def item_index(state: State, item: Any) -> int:
     """Return an item's index, or refuse one that is not known."""
     index = int(state.items.indices_of([item])[0])
+    if index < 0 and not len(state.items):
+        raise UnknownIdError(f"item {quoted(item)} is not known, as there are no items; add it with add_items.")
     if index < 0:
         some = ", ".join(map(quoted, state.items.ids_of(np.arange(min(3, len(state.items)))).to_list()))
         raise UnknownIdError(f"item {quoted(item)} is not known; add it with add_items, or ask for one of {some}, ….")
@@ -55,11 +57,15 @@ def item_index(state: State, item: Any) -> int:
 
 def known_items(state: State, what: str, given: Any) -> npt.NDArray[np.int32] | None:
     """Return the indices of items to choose from, or to leave out; a single id is one. Warn of others."""
-    if given is None:
-        return None
-    ids = [given] if _is_id(given) else _several(what, given, state.items.id_column)
-    indices = state.items.indices_of(ids)
-    warn_of_unknown(what, "item", ids, indices, "passed over")
+    return None if given is None else known_ids(state, "item", what, given)
+
+
+def known_ids(state: State, name: str, what: str, given: Any) -> npt.NDArray[np.int32]:
+    """Return the indices of users or items; a single id is one. Warn of those that are not known."""
+    side = state.side(name)
+    ids = [given] if _is_id(given) else _several(what, given, side.id_column)
+    indices = side.indices_of(ids)
+    warn_of_unknown(what, name, ids, indices, "passed over")
     return indices[indices >= 0]
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "contexts_of",
     "history_of",
     "interactions_of",
+    "logged_pairs_of",
     "pairs_of",
     "row_of",
     "rows_of",
@@ -45,7 +46,7 @@ def contexts_of(state: State, read: Interactions) -> Block | None:
 
 def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Block | None]:
     """Return the indices of users and items to be scored, and contexts where there are any."""
-    if isinstance(pairs, Sequence) and not isinstance(pairs, str) and all(_is_pair(pair) for pair in pairs):
+    if _are_pairs(pairs):
         return state.users.indices_of([u for u, _ in pairs]), state.items.indices_of([i for _, i in pairs]), None
     frame, _ = as_frame("pairs", pairs)
     users, items = (
@@ -55,6 +56,26 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
         return users, items, None
     absent = [column.name for column in state.context if column.name not in frame.columns]
     return users, items, context_block(state.context, with_missing(frame, absent))
+
+
+def logged_pairs_of(state: State, what: str, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the users and the items of interactions that there are; warn of others."""
+    if _are_pairs(pairs):
+        given = [u for u, _ in pairs], [i for _, i in pairs]
+        users, items = state.users.indices_of(given[0]), state.items.indices_of(given[1])
+    else:
+        frame, _ = as_frame(what, pairs)
+        sides = state.users, state.items
+        need_columns(what, frame, [side.id_column for side in sides])
+        texts = [ids_of(what, frame, side.id_column).text for side in sides]
+        users, items = (side.ids.indices(ids) for side, ids in zip(sides, texts, strict=True))
+        given = texts[0].to_list(), texts[1].to_list()
+    there = (users >= 0) & (items >= 0)
+    there[there] = state.log.holds(users[there], items[there])
+    if not there.all():
+        named = list(zip(*given, strict=True))
+        warn_of_unknown(what, "interaction", named, np.where(there, 0, -1), "passed over")
+    return users[there], items[there]
 
 
 def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFrame]:
@@ -138,6 +159,10 @@ def _number(item: Any, given: Any, *, events: bool) -> float:
         expected = "a number above 0, or below it for a dislike" if events else "a number"
         raise ValueError(f"history: {what} of item {item!r} is {given!r}; give {expected}, or the bare item.")
     return value
+
+
+def _are_pairs(given: Any) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, str) and all(_is_pair(pair) for pair in given)
 
 
 def _is_pair(given: Any) -> bool:

@@ -78,7 +78,24 @@ class InteractionMatrix:
 
     def holds(self, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return which pairs of a user and an item are there."""
-        return np.isin(users.astype(np.int64) * self.by_user.n_columns + items, entry_keys(self.by_user))
+        asked, places = np.unique(users, return_inverse=True)
+        part = self.by_user.take(asked)
+        return np.isin(places.astype(np.int64) * part.n_columns + items, entry_keys(part))
+
+    def only(self, name: str, kept: npt.NDArray[Any]) -> InteractionMatrix:
+        """Return the log of some of the users, or of some of the items; they are numbered anew in the same order."""
+        users = name == "user"
+        log = InteractionMatrix(self.by_user.take(kept) if users else self.by_user.with_columns(kept))
+        if "by_item" in self.__dict__:
+            log.__dict__["by_item"] = self.by_item.with_columns(kept) if users else self.by_item.take(kept)
+        return log
+
+    def without(self, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> InteractionMatrix:
+        """Return the log without some pairs of a user and an item."""
+        log = InteractionMatrix(_without(self.by_user, users, items))
+        if "by_item" in self.__dict__:
+            log.__dict__["by_item"] = _without(self.by_item, items, users)
+        return log
 
     def extended(self, more: InteractionMatrix) -> InteractionMatrix:
         """Return a log with all users, items and interactions of another, no smaller one; its ratings replace these."""
@@ -106,3 +123,13 @@ def _extended(table: FeatureTable, more: FeatureTable) -> FeatureTable:
     indptr = np.searchsorted(rows, np.arange(len(touched) + 1))
     values = np.concatenate([part.values for part in parts])[first]
     return table.replaced(touched, FeatureTable.sparse(indptr, columns.astype(np.int32), values, more.n_columns))
+
+
+def _without(table: FeatureTable, rows: npt.NDArray[Any], columns: npt.NDArray[Any]) -> FeatureTable:
+    """Return a table without some of its entries."""
+    touched, places = np.unique(rows, return_inverse=True)
+    part = table.take(touched)
+    left = ~np.isin(entry_keys(part), places.astype(np.int64) * table.n_columns + columns)
+    before = np.append(0, np.cumsum(left))
+    rest = FeatureTable.sparse(before[part.indptr], part.indices[left], part.values[left], table.n_columns)
+    return table.replaced(touched, rest)

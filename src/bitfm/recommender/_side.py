@@ -65,6 +65,13 @@ class Titles:
         """Return the titles of some rows."""
         return self.texts.take(self.indices[rows])
 
+    def only(self, rows: npt.NDArray[Any]) -> Titles:
+        """Return the titles of some rows, and no others."""
+        indices = self.indices[rows]
+        used = np.unique(indices[indices >= 0])
+        places = np.where(indices >= 0, np.searchsorted(used, indices), -1).astype(np.int32)
+        return replace(self, texts=self.texts.only(used), indices=places)
+
     def replaced(self, rows: npt.NDArray[Any], titles: pl.Series, n_rows: int) -> Titles:
         """Return titles of which some are others."""
         texts = self.texts.extended(titles)
@@ -140,6 +147,25 @@ class Side:
             titles = titles.replaced(indices if told else indices[:0], texts, len(extended))
         integers = self.integer_ids and ids.cast(pl.Int64, strict=False).cast(pl.String).equals(ids)
         return replace(self, ids=extended, integer_ids=integers, tables=tuple(tables), titles=titles)
+
+    def only(self, rows: npt.NDArray[Any]) -> tuple[Side, dict[str, npt.NDArray[np.intp]]]:
+        """Return some of the rows, numbered anew in the same order, and nothing of the others.
+
+        Categories and words that no row has any more go as well: what is left of each field that has lost some is
+        returned beside it.
+        """
+        columns, tables, left = [], [], {}
+        for column, whole in zip(self.columns, self.tables, strict=True):
+            table = whole.take(rows)
+            there = np.flatnonzero(table.occurring(np.ones(len(rows), bool)))
+            smaller = column.only(there) if len(there) < column.width else None
+            if smaller is not None:
+                column, table, left[field_name(column.name)] = smaller, table.with_columns(there), there
+            columns.append(column)
+            tables.append(table)
+        titles = None if self.titles is None else self.titles.only(rows)
+        ids = self.ids.only(rows)
+        return replace(self, ids=ids, columns=tuple(columns), tables=tuple(tables), titles=titles), left
 
 
 def distinct_ids(what: str, frame: pl.DataFrame, id_column: str) -> Ids:

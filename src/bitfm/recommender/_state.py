@@ -84,6 +84,9 @@ class State(ABC):
         found: dict[tuple[str, str], int] = self.parameters.sizes
         return found
 
+    def need_users(self, what: str) -> None:  # noqa: B027
+        """Refuse what needs to know users where none were kept; those of ratings always are."""
+
     def query_rows(self, users: npt.NDArray[np.int32], context: Block | None) -> TowerRows:
         """Return the users' tower for queries, a user and a context each, by the way that the recommender names."""
         tower = USER_TOWERS.get(self.user_tower)
@@ -173,6 +176,14 @@ class State(ABC):
     @abstractmethod
     def with_interactions(self, read: Interactions, context: Block | None) -> Self:
         """Add ratings or events, and solve anew for what they name, which may be new."""
+
+    @abstractmethod
+    def without_ids(self, name: str, indices: npt.NDArray[Any]) -> Self:
+        """Take users or items out, with all that is known of them; the others are numbered anew in the same order."""
+
+    @abstractmethod
+    def without_interactions(self, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> Self:
+        """Take pairs that are in the log out of it, and solve anew for what they name."""
 
     @abstractmethod
     def ranker(self, parameters: Any, users: npt.NDArray[Any], context: Block | None) -> tuple[Index, TowerRows]:

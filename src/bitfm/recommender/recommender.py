@@ -19,7 +19,7 @@ from bitfm.errors import ModelFileError, NotFittedError
 from bitfm.parameters import Explanation, kind_of
 from bitfm.recommender import _evaluation, _inputs, _query
 from bitfm.recommender._evaluation import Evaluation
-from bitfm.recommender._ids import item_index, users_of
+from bitfm.recommender._ids import item_index, known_ids, users_of
 from bitfm.recommender._labels import feature_label
 from bitfm.recommender._locks import new_lock
 from bitfm.recommender._state import State
@@ -106,6 +106,8 @@ class Recommender:
     Recommender(201 users, 101 items, 4002 ratings, 32 bits)
     >>> rec.evaluate({"reader": ["Zed"], "title": [best["item"][0]], "rating": [4]}).users
     1
+    >>> rec.remove_interactions([("Zed", "A Raven for Low Faerie")]).remove_items("The Bit Counter").remove_users("Zed")
+    Recommender(200 users, 100 items, 4000 ratings, 32 bits)
     """
 
     bits: int | None = None
@@ -404,7 +406,7 @@ class Recommender:
     def training_data(self, interactions: Any = None) -> tuple[Blocks, npt.NDArray[np.float64]]:
         """Return interactions as `fit` gives them to the model: blocks, and targets or how much events count.
 
-        Without a table it is what `fit` kept.
+        Without a table it is what `fit` kept; a removal drops it.
         """
         from bitfm.recommender._fitting import training_data
 
@@ -412,7 +414,7 @@ class Recommender:
             read = self.interactions(interactions).latest()
             return training_data(self.state, read)
         if self._examples is None:
-            raise ValueError("training_data: fit kept none; give the table, or fit with keep_training_data=True.")
+            raise ValueError("training_data: none is kept; give the table, or fit with keep_training_data=True.")
         return self._examples
 
     def add_users(self, users: Any) -> Self:
@@ -467,6 +469,56 @@ class Recommender:
             state = self.state
             read = _inputs.interactions_of(state, table, what).latest()
             self._state = state.with_interactions(read, _inputs.contexts_of(state, read))
+        return self
+
+    def remove_users(self, users: Any) -> Self:
+        """Remove users, with all that is known of them, from this recommender and from files that it saves.
+
+        Their ids, features, interactions and codes go, they are no longer among the raters of items, and categories and
+        words that nobody else has go as well. What others, and the model as a whole, have learnt from them stays until
+        the next `fit`. Earlier files, and `notes`, are left alone. An id that is added again is new.
+
+        Parameters
+        ----------
+        users : id, sequence of ids, or frame with the column of ids
+            Those that are not known are passed over, with a `BitfmWarning`.
+        """
+        return self._remove_ids("user", users)
+
+    def remove_items(self, items: Any) -> Self:
+        """Remove items, with all that is known of them; they are in no history, and never recommended again.
+
+        What others have learnt from them stays until the next `fit`; see `remove_users`.
+        """
+        return self._remove_ids("item", items)
+
+    def _remove_ids(self, name: str, given: Any) -> Self:
+        with self._changing:
+            state = self.state
+            if name == "user":
+                state.need_users("remove_users")
+            gone = np.unique(known_ids(state, name, f"remove_{name}s", given))
+            if len(gone):
+                self._state, self._examples = state.without_ids(name, gone), None
+        return self
+
+    def remove_interactions(self, pairs: Any) -> Self:
+        """Remove ratings, or all events of pairs, and solve anew for the users and items that they name.
+
+        Of ratings these get the codes of new users and items with the ratings that are left. Of events the items get
+        codes anew, and users have none. Everything else keeps what it has learnt until the next `fit`.
+
+        Parameters
+        ----------
+        pairs : table with the columns of users and items, or a list of pairs of ids
+            Pairs without interactions are passed over, with a `BitfmWarning`.
+        """
+        with self._changing:
+            state = self.state
+            state.need_users("remove_interactions")
+            users, items = _inputs.logged_pairs_of(state, "remove_interactions", pairs)
+            if len(users):
+                self._state, self._examples = state.without_interactions(users, items), None
         return self
 
     @property

@@ -23,6 +23,7 @@ Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] 
 Mask: TypeAlias = npt.NDArray[np.uint64]
 Shapes: TypeAlias = Sequence[tuple[str, str, Sequence[int]]]
 
+_POSITIONS = ("position", "row_position")  # arrays of positions
 CHUNK = 64  # items, as many as a word of a mask has bits
 # From so many items on, a single query scans nibbles first, and every scan does without some dimensions:
 _LARGE = 100_000
@@ -66,6 +67,15 @@ class Items:
 
     def __len__(self) -> int:
         return len(self.biases)
+
+    def moved(self, places: npt.NDArray[np.int32]) -> Items:
+        """Return the items that have a new position, -1 being none, in it."""
+        positions = places[self.positions]
+        kept = positions >= 0
+        biases, positions = self.biases[kept], positions[kept]
+        if len(self.codes) == len(self):
+            return Items.of_codes(biases, positions, self.codes[kept], self.gains[kept])
+        return Items.of_vectors(biases, positions, self.vectors[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +138,17 @@ class Segment(ABC):
     def deleted(self, positions: npt.NDArray[Any]) -> Self:
         """Return the segment without some of its items."""
         return replace(self, live=self.live & ~self.mask(positions))
+
+    def only(self, places: npt.NDArray[np.int32], user_length: float, *how: Any) -> Self:
+        """Return the segment with other positions: `places` has the new one of each, in the same order, -1 for none.
+
+        If an item has none, or was removed before, the others are laid out anew, as by `of`.
+        """
+        if len(self._slots[0]) == self.n_items and (places[self._slots[0]] >= 0).all():
+            moved = {name: _moved(self.arrays[name], places) for name in self.arrays if name in _POSITIONS}
+            return replace(self, arrays={**self.arrays, **moved})
+        items = self.items()
+        return type(self).of(items.moved(places), user_length, *how)
 
     @property
     def positions(self) -> npt.NDArray[np.int32]:
@@ -290,6 +311,11 @@ class VectorSegment(Segment):
     def items(self) -> Items:
         slots, arrays = self._live_slots, self.arrays
         return Items.of_vectors(arrays["bias"][slots], arrays["position"][slots], arrays["vectors"][slots])
+
+
+def _moved(positions: npt.NDArray[np.int32], places: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return the new places of positions, of which -1 is that of an empty slot."""
+    return np.where(positions >= 0, places[positions], np.int32(-1))
 
 
 def _count(mask: Mask) -> int:

@@ -248,6 +248,24 @@ class Index:
         index.file = self.file
         return index
 
+    def only(self, positions: npt.NDArray[Any], parameters: Parameters | ImplicitParameters) -> Index:
+        """Return an index of some items, numbered anew in the same order, with parameters that may lack the others.
+
+        Nothing is left of other items, nor of what items were before a change: segments that hold such are laid out
+        anew.
+        """
+        index = self.with_parameters(parameters)
+        places = np.full(self.n_positions, -1, np.int32)
+        places[positions] = np.arange(len(positions), dtype=np.int32)
+        length = _towers(parameters, self.block)[0].typical_length()
+        segments = []
+        for segment in self.segments:
+            how = self.row_codes if isinstance(segment, RowCodeSegment) else ()
+            segments.append(segment.only(places, length, *how))
+        filled = [segment for segment in segments if segment.n_items]
+        index.segments, index.n_positions = tuple(filled or segments[:1]), len(positions)
+        return index
+
     def to_faiss_binary(self) -> Any:
         """Return the items' codes as a FAISS ``IndexBinaryIDMap2`` over ``IndexBinaryFlat``, positions for ids.
 

@@ -184,6 +184,9 @@ class _FittedCategory(FittedColumn):
         separator = getattr(self.kind, "separator", None)
         return facts if separator is None else f"{facts}, split at {separator!r}"
 
+    def only(self, features: NDArray[Any]) -> FittedColumn:
+        return replace(self, known=self.known.only(features))
+
     def state(self) -> dict[str, Any]:
         return super().state() | {"once": self.once, "rare": self.rare}
 

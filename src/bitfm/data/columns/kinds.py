@@ -14,6 +14,7 @@ from bitfm.errors import ModelFileError
 
 if TYPE_CHECKING:  # the names of the kinds are in the help of commands, which waits for nothing else
     import polars as pl
+    from numpy.typing import NDArray
 
     from bitfm.data.columns.infer import ObservedColumn
     from bitfm.data.feature_table import FeatureTable
@@ -128,6 +129,13 @@ class FittedColumn(ABC):
     @abstractmethod
     def facts(self) -> str:
         """Return in a few words what the features are."""
+
+    def only(self, features: NDArray[Any]) -> FittedColumn | None:
+        """Return the column with some of its features, given in rising order, after rows were removed.
+
+        None, the default, is for features that are no values of rows, such as ranges: all of them stay.
+        """
+        return None
 
     def state(self) -> dict[str, Any]:
         """Return what is not in `tensors`, as JSON can hold it."""

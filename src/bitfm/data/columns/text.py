@@ -6,7 +6,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -117,6 +117,9 @@ class _FittedText(FittedColumn):
 
     def facts(self) -> str:
         return f"{self.width:,} {'word' if self.width == 1 else 'words'}, TF-IDF" if self.width else "no words"
+
+    def only(self, features: NDArray[Any]) -> FittedColumn:
+        return replace(self, known=self.known.only(features), idf=np.asarray(self.idf[features]))
 
     def tensors(self) -> Tensors:
         return self.known.tensors() | {"idf": self.idf}

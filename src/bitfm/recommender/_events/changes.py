@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bitfm.data.interactions import Interactions
     from bitfm.recommender._events.state import EventState
 
-__all__ = ["with_events", "with_side_rows"]
+__all__ = ["with_events", "with_item_codes", "with_side_rows"]
 
 _SHARE = 0.05  # of an item's events that are new, for its code to be worked out anew
 
@@ -32,7 +32,7 @@ def with_side_rows(state: EventState, name: str, ids: pl.Series, frame: pl.DataF
     items = np.unique(state.items.ids.indices(ids))
     if not state.keeps_users:
         items = items[items >= n_items]  # of others there are no events to work with
-    return _with_codes(state, items)
+    return with_item_codes(state, items)
 
 
 def with_events(state: EventState, read: Interactions) -> EventState:
@@ -49,7 +49,7 @@ def with_events(state: EventState, read: Interactions) -> EventState:
     touched = np.unique(items)
     fresh, whole = (np.diff(log.by_item.indptr)[touched] for log in (more, state.log))
     changed = touched[(fresh >= _SHARE * whole) | (touched >= n_items)]
-    return _with_codes(state, changed)
+    return with_item_codes(state, changed)
 
 
 def _with_ids(state: EventState, name: str, ids: pl.Series, frame: pl.DataFrame) -> EventState:
@@ -60,7 +60,7 @@ def _with_ids(state: EventState, name: str, ids: pl.Series, frame: pl.DataFrame)
     return replace(state, users=users, items=items, log=log)
 
 
-def _with_codes(state: EventState, items: npt.NDArray[Any]) -> EventState:
+def with_item_codes(state: EventState, items: npt.NDArray[Any]) -> EventState:
     """Work out the codes of some items by their features and events, and put them into the index."""
     if not len(items):
         return state

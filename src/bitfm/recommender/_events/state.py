@@ -14,7 +14,7 @@ from bitfm.data.blocks import Block, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
 from bitfm.parameters import HISTORY, Explanation, ImplicitParameters, TowerRows, explain_event
-from bitfm.recommender._events import changes
+from bitfm.recommender._events import changes, removal
 from bitfm.recommender._events.strengths import Strengths
 from bitfm.recommender._labels import feature_label
 from bitfm.recommender._side import CONTEXT, field_name
@@ -153,6 +153,14 @@ class EventState(State):
         """Add events; items of which they are a good part get codes anew."""
         self.need_users("add_events")
         return changes.with_events(self, read)
+
+    def without_ids(self, name: str, indices: npt.NDArray[Any]) -> EventState:
+        """Take users or items out, with all that is known of them."""
+        return removal.without_ids(self, name, indices)
+
+    def without_interactions(self, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> EventState:
+        """Take events out; their items get codes anew."""
+        return removal.without_events(self, users, items)
 
     def ranker(self, parameters: Any, users: npt.NDArray[Any], context: Block | None) -> tuple[Index, TowerRows]:
         """Return an index of all items and queries for it, by the model or by other parameters of its fields."""

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _IDS_PER_THREAD = 8  # below, starting a thread costs more than it saves
 
-__all__ = ["with_ratings", "with_side_rows"]
+__all__ = ["changed", "reindexed", "solved_ids", "with_ratings", "with_side_rows"]
 
 
 def with_side_rows(state: RatingState, name: str, ids: pl.Series, frame: pl.DataFrame) -> RatingState:
     """Add users or items, or give known ones other values."""
     state = _with_ids(state, name, ids, frame)
-    return _reindexed(state, state.items.ids.indices(ids)) if name == "item" else state
+    return reindexed(state, state.items.ids.indices(ids)) if name == "item" else state
 
 
 def with_ratings(
@@ -47,14 +47,14 @@ def with_ratings(
     more = InteractionMatrix.of(*pairs, before.by_user.shape, ratings)
     touched = {name: np.flatnonzero(np.diff(more.side(name).indptr)) for name in SEEN_FIELDS}
     # What users have had tells of them, and who has had an item of it.
-    state = _changed(state, touched, log=before.extended(more))
+    state = changed(state, touched, log=before.extended(more))
     for name, indices in touched.items():
-        solved = with_codes(state.parameters, name, indices, _solve(state, name, indices, before))
-        state = _changed(state, {name: indices}, parameters=solved)
-    return _reindexed(state, touched["item"])
+        solved = with_codes(state.parameters, name, indices, solved_ids(state, name, indices, before))
+        state = changed(state, {name: indices}, parameters=solved)
+    return reindexed(state, touched["item"])
 
 
-def _solve(state: RatingState, name: str, indices: npt.NDArray[Any], before: InteractionMatrix) -> Ids:
+def solved_ids(state: RatingState, name: str, indices: npt.NDArray[Any], before: InteractionMatrix) -> Ids:
     """Solve for the codes of some ids from their ratings in the log; they know of those in the log before."""
     own = state.rows(name, indices)
     seen = state.log.side(name).take(indices)
@@ -90,21 +90,21 @@ def _with_ids(state: RatingState, name: str, ids: pl.Series, frame: pl.DataFrame
     grown = with_ids(state.parameters, {"user": len(users), "item": len(items)})
     index = state.index.with_parameters(grown)
     touched = {name: np.unique(side.ids.indices(ids))}
-    state = _changed(state, touched, users=users, items=items, log=log, parameters=grown, index=index)
+    state = changed(state, touched, users=users, items=items, log=log, parameters=grown, index=index)
     if index.n_positions < len(items):
         new = np.arange(index.n_positions, len(items))
         index.add(Block(np.arange(len(new)), state.tables("item", new)))
     return state
 
 
-def _reindexed(state: RatingState, items: npt.NDArray[Any]) -> RatingState:
+def reindexed(state: RatingState, items: npt.NDArray[Any]) -> RatingState:
     """Return a state whose index has the items as they are now."""
     index = state.index.with_parameters(state.parameters)
     index.change(items, Block(np.arange(len(items)), state.tables("item", items)))
-    return _changed(state, {}, index=index)
+    return changed(state, {}, index=index)
 
 
-def _changed(state: RatingState, touched: Mapping[str, npt.NDArray[Any]], **changes: Any) -> RatingState:
+def changed(state: RatingState, touched: Mapping[str, npt.NDArray[Any]], **changes: Any) -> RatingState:
     """Return another state; rows of whole sides, where they are known, are put right where they are touched."""
     new = replace(state, whole_sides={}, **changes)
     for name, rows in state.whole_sides.items():

@@ -29,7 +29,7 @@ from bitfm.parameters import (
     without_fields,
 )
 from bitfm.recommender._labels import feature_label
-from bitfm.recommender._ratings import changes
+from bitfm.recommender._ratings import changes, removal
 from bitfm.recommender._side import CONTEXT, SEEN_FIELDS, Side, field_name, field_tables
 from bitfm.recommender._state import State
 from bitfm.retrieval import Index
@@ -198,6 +198,14 @@ class RatingState(State):
         """Add ratings and solve anew for the codes of all ids that they name, which may be new."""
         assert read.target is not None
         return changes.with_ratings(self, read.users, read.items, read.target, context)
+
+    def without_ids(self, name: str, indices: npt.NDArray[Any]) -> RatingState:
+        """Take users or items out, with all that is known of them."""
+        return removal.without_ids(self, name, indices)
+
+    def without_interactions(self, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> RatingState:
+        """Take ratings out and solve anew for the codes of all ids that they name."""
+        return removal.without_ratings(self, users, items)
 
     def ranker(self, parameters: Any, users: npt.NDArray[Any], context: Block | None) -> tuple[Index, TowerRows]:
         """Return an index of all items and queries for it, by the model or by other parameters of its fields."""
