@@ -166,7 +166,7 @@ BITFM_INLINE bool count_row(const PairTable& table, const RowEntries& row, const
     const Features features(table, row.first);
     const float scale = features.scale(row.column[0]);
     if (bits_of(scale) != bits_of(features.scale(row.column[1]))) return false;
-    if (!all_the_same(row.x, row.n)) return false;
+    if (!row.equal && !all_the_same(row.x, row.n)) return false;
     const int n_bytes = kRecord ? 8 : table.width / 8;
     Lanes<double> weights = Lanes<double>::fill(0);
     const RowEntries nothing;  // to ask for again

@@ -87,8 +87,8 @@ struct NumberSums {
 #endif
 };
 
-// kPlain: vectors of 64 numbers side by side, and the weights too.
-template <class Number, bool kPlain>
+// kPlain: vectors of 64 numbers side by side, and the weights too. kEqual: all x are the same.
+template <class Number, bool kPlain, bool kEqual>
 void sum_numbers(const PairTable& table, const RowEntries& row, const RowEntries& next, bool first, RowSums& out) {
     constexpr int kBytes = kSumsAtOnce * int(sizeof(Number));
     constexpr bool kScales = sizeof(Number) == 1;
@@ -98,6 +98,7 @@ void sum_numbers(const PairTable& table, const RowEntries& row, const RowEntries
         here.weight_stride = there.weight_stride = sizeof(float);
         here.records = there.records = false;
     }
+    const float first_x = *row.x;
     const RowEntries nothing;
     for (int at = 0; at < table.width; at += kSumsAtOnce) {
         NumberSums sums;
@@ -108,7 +109,7 @@ void sum_numbers(const PairTable& table, const RowEntries& row, const RowEntries
         double linear = 0;
         const auto visit = [&](int64_t j) BITFM_INLINE_LAMBDA {
             const int32_t column = row.column[j];
-            const float x = row.x[j], amount = kScales ? x * here.scale(column) : x;
+            const float x = kEqual ? first_x : row.x[j], amount = kScales ? x * here.scale(column) : x;
             sums.add(reinterpret_cast<const Number*>(here.vector(column)) + at, amount);
             linear += double(x * here.weight(column));
         };

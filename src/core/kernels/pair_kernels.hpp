@@ -25,6 +25,7 @@ struct RowEntries {
     const int32_t* column = nullptr;
     const float* x = nullptr;
     int64_t n = 0;
+    bool equal = false;  // whether all x are known to be the same
 };
 
 constexpr int kSumsAtOnce = 64;
@@ -45,11 +46,14 @@ struct alignas(64) RowSums {
 constexpr int kPairsAtOnce = 8;
 constexpr int kSlots = kPairsAtOnce + 1;  // for rows of a block, the last of which may be the next pair's too
 
+// How far ahead of time memory is asked for codes: tried, one part is too late where the table is large.
+constexpr int kPartsAhead = 2;
+
 // Rows of pairs one after another, block after block: how many parts each has, or that it is the row before.
 struct PairRows {
     static constexpr int32_t kUnchanged = -1;
     const int32_t* n_parts;
-    const RowEntries* parts;  // and after them one without entries
+    const RowEntries* parts;  // and after them kPartsAhead without entries
     int64_t n_pairs;
     int n_blocks;
     RowSums* slots;  // kSlots for each block

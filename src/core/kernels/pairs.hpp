@@ -54,12 +54,12 @@ BITFM_INLINE double product(RowSums& a, RowSums& b, int width) {
 template <bool kRecord, bool kFar>
 BITFM_INLINE void sum_codes(const PairTable& table, const RowEntries* parts, int n_parts, RowSums& out) {
     Lanes<double> linear = Lanes<double>::fill(0);
-    out.counted = n_parts == 1 && count_row<kRecord, kFar>(table, parts[0], parts[1], out, linear);
+    out.counted = n_parts == 1 && count_row<kRecord, kFar>(table, parts[0], parts[kPartsAhead], out, linear);
     out.summed = !out.counted;
     if (out.summed)
         for (int p = 0; p < n_parts; ++p) {
             const bool first = p == 0;
-            if (n_parts > 1 && count_row<kRecord, kFar>(table, parts[p], parts[p + 1], out, linear)) {
+            if (n_parts > 1 && count_row<kRecord, kFar>(table, parts[p], parts[p + kPartsAhead], out, linear)) {
                 for (int t = 0; t < table.width; ++t) {
                     const float amount = out.amount * float(out.excess[t]);
                     out.q[t] = first ? amount : out.q[t] + amount;
@@ -68,7 +68,8 @@ BITFM_INLINE void sum_codes(const PairTable& table, const RowEntries* parts, int
             }
             const RowEntries nothing;  // to ask for again
             for (int at = 0; at < (kRecord ? 8 : table.width / 8); at += 8)
-                add_word<kRecord, kFar>(table, parts[p], at ? nothing : parts[p + 1], at, first, out.q, linear);
+                add_word<kRecord, kFar>(table, parts[p], at ? nothing : parts[p + kPartsAhead], at, first, out.q,
+                                        linear);
         }
     linear.store(out.linear);
 }
@@ -76,7 +77,12 @@ BITFM_INLINE void sum_codes(const PairTable& table, const RowEntries* parts, int
 template <class Number, bool kPlain>
 BITFM_INLINE void sum_rows_of(const PairTable& table, const RowEntries* parts, int n_parts, RowSums& out) {
     out.summed = true;
-    for (int p = 0; p < n_parts; ++p) sum_numbers<Number, kPlain>(table, parts[p], parts[p + 1], p == 0, out);
+    Lanes<double>::fill(0).store(out.linear);
+    for (int p = 0; p < n_parts; ++p)
+        if (parts[p].equal)
+            sum_numbers<Number, kPlain, true>(table, parts[p], parts[p + 1], p == 0, out);
+        else
+            sum_numbers<Number, kPlain, false>(table, parts[p], parts[p + 1], p == 0, out);
 }
 
 template <bool kValue>
@@ -107,12 +113,12 @@ BITFM_INLINE void score_rows_by(const PairTable& table, int width, const PairRow
                 *to = before + 1 == first + kSlots ? first : before + 1;
                 RowSums& row = **to;
                 row.own = 0;
-                Lanes<double>::fill(0).store(row.linear);
                 if (of_row) {
                     sum(parts, of_row, row);
                 } else {
                     row.counted = false;
                     row.summed = true;
+                    Lanes<double>::fill(0).store(row.linear);
                     for (int t = 0; t < width; ++t) row.q[t] = 0;
                 }
                 if (!cross) {

@@ -14,10 +14,29 @@ namespace bitfm {
 
 namespace {
 
-constexpr int64_t kGrain = 64;      // pairs at a time
+constexpr int64_t kGrain = 128;     // pairs at a time
 constexpr int64_t kIdGrain = 4096;  // ... that are ids alone
 constexpr int64_t kNear = 1 << 19;  // bytes that are taken to be in the second-level cache
 constexpr size_t kLongField = 8;    // features from which on a field is worth summing by itself
+
+// The field of a block that has no other, at hand.
+struct OnlyField {
+    int64_t first = 0;
+    const int64_t* indptr = nullptr;  // none: there are others, or it is an identity or in double precision
+    const int32_t* indices = nullptr;
+    const float* values = nullptr;
+    bool equal = false;
+};
+
+template <class Real>
+OnlyField only_field(const Design<Real>& design, const Block& block) {
+    if constexpr (std::is_same_v<Real, float>)
+        if (block.n_fields == 1) {
+            const Field<Real>& field = design.fields[static_cast<size_t>(block.first_field)];
+            return {field.first, field.indptr.data(), field.indices.data(), field.values.data(), field.equal};
+        }
+    return {};
+}
 
 // The entries of some pairs' rows in parts, one after another: whatever is summed, what comes next is known.
 template <class Real>
@@ -30,20 +49,18 @@ class Entries {
         x_.clear();
     }
 
+    // One part of a row, if it can be.
+    bool add_one(const OnlyField& field, int64_t row) {
+        const int64_t from = field.indptr[row], n = field.indptr[row + 1] - from;
+        if (n == 0 || n > kMostEntries) return false;
+        parts_.push_back({field.first, field.indices + from, field.values + from, n, field.equal});
+        return true;
+    }
+
     // A part per field, since a field's features often count the same; the short ones together. Returns their number.
     int32_t add(const Design<Real>& design, size_t block, int64_t row) {
         const Block& of = design.blocks[block];
         const auto r = static_cast<size_t>(row);
-        if constexpr (std::is_same_v<Real, float>)
-            if (of.n_fields == 1) {  // most often
-                const Field<Real>& field = design.fields[static_cast<size_t>(of.first_field)];
-                const int64_t* at = field.indptr.data() + r;
-                if (!field.identity && at[1] - at[0] <= kMostEntries && at[1] != at[0]) {
-                    parts_.push_back(
-                        {field.first, field.indices.data() + at[0], field.values.data() + at[0], at[1] - at[0]});
-                    return 1;
-                }
-            }
         const size_t before = parts_.size(), first_copied = columns_.size();
         for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
             const Field<Real>& field = design.fields[static_cast<size_t>(f)];
@@ -56,7 +73,7 @@ class Entries {
                 if (to - from >= kLongField) {
                     for (size_t p = from; p < to; p += kMostEntries)
                         parts_.push_back({field.first, field.indices.data() + p, field.values.data() + p,
-                                          static_cast<int64_t>(std::min<size_t>(to - p, kMostEntries))});
+                                          static_cast<int64_t>(std::min<size_t>(to - p, kMostEntries)), field.equal});
                     continue;
                 }
             for (size_t p = from; p < to; ++p) copy(field.first + field.indices[p], field.values[p]);
@@ -69,13 +86,13 @@ class Entries {
         return static_cast<int32_t>(parts_.size() - before);
     }
 
-    // All the parts, and an empty one after them.
+    // All the parts, and empty ones after them.
     const RowEntries* finish() {
         for (const auto& [part, at] : copied_) {
             parts_[part].column = columns_.data() + at;
             parts_[part].x = x_.data() + at;
         }
-        parts_.push_back({});
+        parts_.resize(parts_.size() + kPartsAhead);
         return parts_.data();
     }
 
@@ -115,16 +132,28 @@ class PairScorer {
             slots_[i].q = q_[i * each].at;
             slots_[i].excess = excess_[i * each].at;
         }
+        for (const Block& block : design.blocks) {
+            rows_.push_back(block.rows.data());
+            only_.push_back(only_field(design, block));
+        }
     }
 
     void score(int64_t begin, int64_t end, double bias, std::span<double> out) {
         const size_t n_blocks = design_.blocks.size();
         entries_.clear();
-        n_parts_.clear();
+        n_parts_.resize(static_cast<size_t>(end - begin) * n_blocks);
+        int32_t* n_parts = n_parts_.data();
         for (int64_t s = begin; s < end; ++s)
-            for (size_t b = 0; b < n_blocks; ++b)
-                n_parts_.push_back(changes(s, b, begin) ? entries_.add(design_, b, row_of(s, b))
-                                                        : PairRows::kUnchanged);
+            for (size_t b = 0; b < n_blocks; ++b) {
+                const int32_t* row = rows_[b] + s;
+                // A user's pairs often come one after another.
+                if (s > begin && row[0] == row[-1])
+                    *n_parts++ = PairRows::kUnchanged;
+                else if (only_[b].indptr && entries_.add_one(only_[b], *row))
+                    *n_parts++ = 1;
+                else
+                    *n_parts++ = entries_.add(design_, b, *row);
+            }
         const PairRows rows{.n_parts = n_parts_.data(),
                             .parts = entries_.finish(),
                             .n_pairs = end - begin,
@@ -135,15 +164,11 @@ class PairScorer {
     }
 
   private:
-    int32_t row_of(int64_t s, size_t block) const { return design_.blocks[block].rows[static_cast<size_t>(s)]; }
-    // A user's pairs often come one after another.
-    bool changes(int64_t s, size_t block, int64_t begin) const {
-        return s == begin || row_of(s, block) != row_of(s - 1, block);
-    }
-
     const Design<Real>& design_;
     const PairTable& table_;
     bool cross_;
+    std::vector<const int32_t*> rows_;  // of each block
+    std::vector<OnlyField> only_;
     std::vector<RowSums> slots_;
     std::vector<RowSums*> sums_;
     std::vector<Lines<float>> q_;
