@@ -87,11 +87,50 @@ def test_codes(n_bytes, gains, values, cross, dtype):
     np.testing.assert_allclose(scores[0], wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max() * np.sqrt(n_bytes))
 
 
+@pytest.mark.parametrize("cross", [True, False])
+@pytest.mark.parametrize("gains", ["own", "field"])
+@pytest.mark.parametrize("n_bytes", [3, 8, 16])
+def test_one_field_per_block(n_bytes, gains, cross):
+    """Rows of one part are counted if all of their features count the same: beside others, and again and again."""
+    rng = np.random.default_rng(n_bytes)
+
+    def side(rows):
+        lengths = [0, 1, 7, 8, 9, 16, 17, 56, 57, 100, 200, 255, 256]
+        x = np.concatenate([np.full(n, 0.5) if i % 3 else rng.normal(size=n) for i, n in enumerate(lengths)])
+        columns = rng.integers(300, size=sum(lengths))
+        table = sp.csr_matrix((x.astype(np.float32), columns, np.cumsum([0, *lengths])), (len(lengths), 300))
+        return Block(rows, {"words": table})
+
+    def equal(rows):
+        table = sp.csr_matrix(rng.random((7, 300)) < 0.3, dtype=np.float32)
+        return Block(rows, {"tags": table})
+
+    n = 301  # more than are handed out at a time, and rows that stay for more pairs than are multiplied at once
+    X = Blocks(user=side(np.sort(rng.integers(13, size=n))), item=side(rng.integers(13, size=n)))
+    Y = Blocks(user=equal(np.sort(rng.integers(7, size=n))), item=equal(rng.integers(7, size=n)))
+    for blocks in (X, Y):
+        codes = rng.integers(256, size=(600, n_bytes), dtype=np.uint8)
+        weights = rng.normal(size=600).astype(np.float32)
+        own = rng.random(600, np.float32) if gains == "own" else np.repeat(np.float32([0.3, 0.2]), 300)
+        records = records_of(codes, weights, own)
+        design = blocks.design(np.float32)
+        scores = []
+        for isa in _core.available_isas():
+            _core.use_isa(isa)
+            scores.append(_core.score_pairs(design, 3.5, weights, codes, own, cross, 2))
+            scores.append(_core.score_pairs_by_records(design, 3.5, records, "codes", 8 * n_bytes, cross, 1))
+        for other in scores[1:]:
+            np.testing.assert_array_equal(scores[0], other)
+        wanted = expected(blocks, unpack_codes(codes) * own[:, None], weights, cross)
+        np.testing.assert_allclose(scores[0], wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max() * np.sqrt(n_bytes))
+
+
 @pytest.mark.parametrize("kind", ["reals", "bytes"])
 @pytest.mark.parametrize("width", [64, 192])
-def test_numbers(kind, width):
+@pytest.mark.parametrize("values", ["real", "equal"])
+def test_numbers(kind, width, values):
     rng = np.random.default_rng(width)
-    X = some_pairs(rng)
+    X = some_pairs(rng, values=values)
     scale = rng.random(X.n_features, np.float32)
     weights = rng.normal(size=X.n_features).astype(np.float32)
     if kind == "reals":

@@ -70,6 +70,8 @@ void Design<Real>::add_field(Field<Real> field) {
         const bool finite =
             std::all_of(field.values.begin(), field.values.end(), [](Real x) { return std::isfinite(x); });
         require(finite, name + ": values must be finite, found NaN or infinity");
+        field.equal =
+            std::all_of(field.values.begin(), field.values.end(), [&](Real x) { return x == field.values.front(); });
     }
     field.block = static_cast<int>(blocks.size()) - 1;
     field.first = n_features;

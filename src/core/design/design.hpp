@@ -18,6 +18,7 @@ struct Field {
     std::span<const int64_t> indptr;
     std::span<const int32_t> indices;
     std::span<const Real> values;
+    bool equal = false;  // whether all values are the same: found out once, when it is added
 };
 
 struct Block {

@@ -4,7 +4,7 @@
 //     ±a₀ ± a₁ ± a₂ ± a₃,
 // so AVX-512 works them out once and looks them up, 16 lanes at a time. The four bits that say which one are those of
 // four codes at the same place: eight codes side by side are transposed, 8 × 8 bits by one instruction. Elsewhere the
-// same four terms are added in the same order, and then to the sum. Where all a are equal, it is enough to count.
+// same four terms are added in the same order, and then to the sum.
 //
 // Beyond the last feature there are ones with a = 0.
 #pragma once
@@ -14,13 +14,12 @@
 namespace bitfm::BITFM_ISA {
 namespace {
 
-constexpr int64_t kWorthCounting = 8;  // features
-
 // 64 sums of numbers.
 struct Sums64 {
 #if defined(__AVX512F__)
     __m512 first, second, third, fourth;  // of 16 bits each; names, since arrays would not stay in registers
 
+    BITFM_INLINE void clear() { first = second = third = fourth = _mm512_setzero_ps(); }
     BITFM_INLINE void load(const float* from) {
         first = _mm512_loadu_ps(from);
         second = _mm512_loadu_ps(from + 16);
@@ -78,6 +77,7 @@ struct Sums64 {
 #elif defined(__AVX2__)
     __m256 s0, s1, s2, s3, s4, s5, s6, s7;  // names, since arrays would not stay in registers
 
+    BITFM_INLINE void clear() { s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = _mm256_setzero_ps(); }
     BITFM_INLINE void load(const float* from) {
         s0 = _mm256_loadu_ps(from);
         s1 = _mm256_loadu_ps(from + 8);
@@ -98,9 +98,9 @@ struct Sums64 {
         _mm256_storeu_ps(to + 48, s6);
         _mm256_storeu_ps(to + 56, s7);
     }
-    BITFM_INLINE void add(const EightFeatures& eight, const float* amounts, int n) {
-        add_four(eight.words, amounts);
-        if (n > 4) add_four(eight.words + 4, amounts + 4);
+    BITFM_INLINE void add(const EightFeatures& eight, const float* amounts, int kept) {
+        if (kept & 0xf) add_four(eight.words, amounts);
+        if (kept >> 4) add_four(eight.words + 4, amounts + 4);
     }
 
   private:
@@ -135,6 +135,7 @@ struct Sums64 {
 #else
     float sum[64];
 
+    BITFM_INLINE void clear() { __builtin_memset(sum, 0, sizeof sum); }
     BITFM_INLINE void load(const float* from) { __builtin_memcpy(sum, from, sizeof sum); }
     BITFM_INLINE void store(float* to) const { __builtin_memcpy(to, sum, sizeof sum); }
     BITFM_INLINE void add(const EightFeatures& eight, const float* amounts, int) {
@@ -151,108 +152,28 @@ struct Sums64 {
 #endif
 };
 
-// How many of some words have each of their bits set.
-struct Counts64 {
-#if defined(__AVX512F__)
-    __m512i count = _mm512_setzero_si512();
-
-    BITFM_INLINE void add(const EightFeatures& eight, int) {
-        count = _mm512_add_epi8(count, _mm512_popcnt_epi8(eight.bits));
-    }
-    BITFM_INLINE void store(uint8_t* to) const { _mm512_storeu_si512(to, count); }
-#elif defined(__AVX2__)
-    __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
-
-    BITFM_INLINE void add(const EightFeatures& eight, int n) {
-        const __m256i first = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
-        const __m256i second = _mm256_or_si256(first, _mm256_set1_epi8(4));
-        const __m256i bit = _mm256_set1_epi64x(int64_t(0x8040201008040201));
-        const auto set = [&](__m256i bytes)
-                             BITFM_INLINE_LAMBDA { return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit); };
-#pragma GCC unroll 1  // more would need more registers than there are
-        for (int f = 0; f < n; ++f) {
-            const __m256i all = _mm256_set1_epi64x(int64_t(eight.word(f)));
-            low = _mm256_sub_epi8(low, set(_mm256_shuffle_epi8(all, first)));
-            high = _mm256_sub_epi8(high, set(_mm256_shuffle_epi8(all, second)));
-        }
-    }
-    BITFM_INLINE void store(uint8_t* to) const {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), high);
-    }
-#else
-    uint8_t count[64] = {};
-
-    BITFM_INLINE void add(const EightFeatures& eight, int) {
-        for (int f = 0; f < kEight; ++f)
-            for (int t = 0; t < 64; ++t) count[t] = uint8_t(count[t] + (eight.word(f) >> t & 1));
-    }
-    BITFM_INLINE void store(uint8_t* to) const { __builtin_memcpy(to, count, sizeof count); }
-#endif
-};
-
-BITFM_INLINE void add_counts(const uint8_t* set, int64_t n, float amount, float* q) {
-    for (int t = 0; t < 64; ++t) q[t] += amount * float(2 * set[t] - int(n));
-}
-
-// A word of the codes of features that all count the same; false, and nothing done, if their scales differ.
-template <bool kRecord>
-bool count_word(const PairTable& table, const RowEntries& row, const RowEntries& next, int at, RowSums* out) {
-    const float scale = Features(table, row.first).scale(row.column[0]);
-    Lanes<double> weights = Lanes<double>::fill(0);
-    Counts64 counts;
-    bool different = false;
-    each_eight<kRecord>(table, row, next, at, [&](int64_t, int n, const EightFeatures& eight) BITFM_INLINE_LAMBDA {
-        different |= eight.differ(scale, n);
-        weights += eight.weights();
-        counts.add(eight, n);
-    });
-    if (different) return false;
-    alignas(64) uint8_t set[64];
-    counts.store(set);
-    add_counts(set, row.n, row.x[0] * scale, out->q + 8 * at);
-    if (at == 0) out->linear += double(row.x[0]) * weights.sum();
-    return true;
-}
-
-template <bool kRecord>
-void add_word(const PairTable& table, const RowEntries& row, const RowEntries& next, int at, RowSums* out) {
+template <bool kRecord, bool kFar>
+void add_word(const PairTable& table, const RowEntries& row, const RowEntries& next, int at, bool first, float* q,
+              Lanes<double>& linear) {
     Sums64 sums;
-    sums.load(out->q + 8 * at);
-    Lanes<double> linear = Lanes<double>::fill(0);
-    each_eight<kRecord>(table, row, next, at, [&](int64_t j, int n, const EightFeatures& eight) BITFM_INLINE_LAMBDA {
+    if (first)
+        sums.clear();
+    else
+        sums.load(q + 8 * at);
+    each_eight<kRecord, kFar>(table, row, next, at, [&](int64_t j, int kept, EightFeatures& eight) BITFM_INLINE_LAMBDA {
         alignas(32) float amounts[kEight], some[kEight] = {};
         const float* x = row.x + j;
-        if (n < kEight) {
-            for (int f = 0; f < n; ++f) some[f] = x[f];
+        if (kept != kAll) eight.keep(kept);
+        if (row.n < kEight) {
+            for (int f = 0; f < row.n; ++f) some[f] = x[f];
             x = some;
         }
-        linear += eight.multiply(x, amounts);
+        const Lanes<double> products = eight.multiply(x, amounts);
+        if (kRecord || at == 0) linear += products;
         __asm__("" : "+m"(amounts));  // each is loaded to all lanes, which is cheaper than to shuffle
-        sums.add(eight, amounts, n);
+        sums.add(eight, amounts, kept);
     });
-    sums.store(out->q + 8 * at);
-    if (at == 0) out->linear += linear.sum();
-}
-
-BITFM_INLINE bool all_the_same(const float* x, int64_t n) {
-    uint32_t different = 0;
-    for (int64_t j = 1; j < n; ++j) different |= bits_of(x[j]) ^ bits_of(x[0]);
-    return !different;
-}
-
-template <bool kRecord>
-void sum_codes(const PairTable& table, const RowEntries& row, const RowEntries& next, RowSums* out) {
-    // Two features tell whether all might have the same scale; counting finds out, seldom in vain.
-    const Features features(table, row.first);
-    bool same = row.n >= kWorthCounting && features.scale(row.column[0]) == features.scale(row.column[1]) &&
-                all_the_same(row.x, row.n);
-    const RowEntries nothing;  // to ask for again
-    for (int at = 0; at < table.width / 8; at += 8) {
-        const RowEntries& coming = at ? nothing : next;
-        same = same && count_word<kRecord>(table, row, coming, at, out);
-        if (!same) add_word<kRecord>(table, row, coming, at, out);
-    }
+    sums.store(q + 8 * at);
 }
 
 }  // namespace

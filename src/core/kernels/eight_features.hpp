@@ -16,6 +16,25 @@ BITFM_INLINE uint32_t bits_of(float value) {
     return bits;
 }
 
+typedef uint32_t Bits8 __attribute__((vector_size(32)));
+
+// Whether any bit is set.
+BITFM_INLINE bool any(const Bits8& bits) {
+#if defined(__AVX2__)
+    return !_mm256_testz_si256(__m256i(bits), __m256i(bits));
+#else
+    uint32_t all = 0;
+    for (int i = 0; i < 8; ++i) all |= bits[i];
+    return all;
+#endif
+}
+#if defined(__AVX512F__)
+typedef uint32_t Bits16 __attribute__((vector_size(64)));
+BITFM_INLINE bool any(const Bits16& bits) {
+    return _mm512_test_epi32_mask(__m512i(bits), __m512i(bits));
+}
+#endif
+
 // Up to eight features of a row: some 64 bits of each code, or the bytes that are left, and what belongs to them.
 // kRecord: they are in records of 16 bytes, codes of 64 bits, weights and scales.
 #if defined(__AVX512F__)
@@ -46,16 +65,11 @@ struct EightFeatures {
         }
         bits = _mm512_gf2p8affine_epi64_epi8(diagonal, bytes, 0);
     }
-    BITFM_INLINE void keep(int n) {
-        bits = _mm512_and_si512(bits, _mm512_set1_epi8(char((1 << n) - 1)));
-        numbers = _mm512_maskz_mov_ps(__mmask16(((1 << n) - 1) * 0x101), numbers);
+    BITFM_INLINE void keep(int kept) {
+        bits = _mm512_and_si512(bits, _mm512_set1_epi8(char(kept)));
+        numbers = _mm512_maskz_mov_ps(__mmask16(kept * 0x101), numbers);
     }
     BITFM_INLINE Lanes<double> weights() const { return wide(_mm512_castps512_ps256(numbers)); }
-    BITFM_INLINE bool differ(float scale, int n) const {
-        const __m256 scales = _mm512_extractf32x8_ps(numbers, 1);
-        return _mm256_cmpneq_epi32_mask(_mm256_castps_si256(scales), _mm256_set1_epi32(int32_t(bits_of(scale)))) &
-               ((1 << n) - 1);
-    }
     // x · scale, and of the weights the products.
     BITFM_INLINE Lanes<double> multiply(const float* x, float* amounts) const {
         const __m256 eight = _mm256_loadu_ps(x);
@@ -63,6 +77,17 @@ struct EightFeatures {
         _mm256_store_ps(amounts, _mm512_extractf32x8_ps(products, 1));
         return wide(_mm512_castps512_ps256(products));
     }
+
+    // Whether all scales are one.
+    struct Scales {
+        __m512i expected, different = _mm512_setzero_si512();
+
+        BITFM_INLINE explicit Scales(float scale) : expected(_mm512_set1_epi32(int32_t(bits_of(scale)))) {}
+        BITFM_INLINE void add(const EightFeatures& eight) {  // different | (scale ^ expected)
+            different = _mm512_ternarylogic_epi32(different, _mm512_castps_si512(eight.numbers), expected, 0xf6);
+        }
+        BITFM_INLINE operator bool() const { return !(_mm512_test_epi32_mask(different, different) >> kEight); }
+    };
 
   private:
     static BITFM_INLINE Lanes<double> wide(__m256 eight) {
@@ -101,21 +126,19 @@ struct EightFeatures {
     BITFM_INLINE void load(const Features& features, const int32_t* column, int at, int n_bytes) {
 #if defined(__AVX2__)
         if constexpr (kRecord) {
-            __m128 weights[2], scales[2];
-            for (int h = 0; h < 2; ++h) {
-                const auto two = [&](int f) {
-                    const auto at_column = [&](int g) {
-                        words[g] = features.vectors + int64_t(column[g]) * 16;
-                        return _mm_loadu_ps(reinterpret_cast<const float*>(words[g]));
-                    };
-                    return _mm_movehl_ps(at_column(f + 1), at_column(f));
-                };
-                const __m128 first = two(4 * h), second = two(4 * h + 2);
-                weights[h] = _mm_shuffle_ps(first, second, _MM_SHUFFLE(2, 0, 2, 0));
-                scales[h] = _mm_shuffle_ps(first, second, _MM_SHUFFLE(3, 1, 3, 1));
-            }
-            weight.part[0] = _mm256_set_m128(weights[1], weights[0]);
-            scale.part[0] = _mm256_set_m128(scales[1], scales[0]);
+            const auto two = [&](int f) BITFM_INLINE_LAMBDA {
+                for (int g = f; g < kEight; g += 4) words[g] = features.vectors + int64_t(column[g]) * 16;
+                const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(words[f]));
+                const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(words[f + 4]));
+                return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+            };
+            const __m256i r0 = two(0), r1 = two(1), r2 = two(2), r3 = two(3);
+            codes0 = _mm256_unpacklo_epi64(r0, r1);
+            codes1 = _mm256_unpacklo_epi64(r2, r3);
+            const __m256 n0 = _mm256_castsi256_ps(_mm256_unpackhi_epi64(r0, r1));
+            const __m256 n1 = _mm256_castsi256_ps(_mm256_unpackhi_epi64(r2, r3));
+            weight.part[0] = _mm256_shuffle_ps(n0, n1, _MM_SHUFFLE(2, 0, 2, 0));
+            scale.part[0] = _mm256_shuffle_ps(n0, n1, _MM_SHUFFLE(3, 1, 3, 1));
             return;
         }
 #endif
@@ -128,52 +151,79 @@ struct EightFeatures {
         }
         weight = Lanes<float>::load(weights);
         scale = Lanes<float>::load(scales);
-    }
-    BITFM_INLINE void keep(int n) {
-        static constexpr uint8_t kNothing[8] = {};
-        for (int f = n; f < kEight; ++f) words[f] = kNothing;
 #if defined(__AVX2__)
-        const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-        const __m256 kept = _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(n), places));
-        weight.part[0] = _mm256_and_ps(weight.part[0], kept);
-        scale.part[0] = _mm256_and_ps(scale.part[0], kept);
+        const auto four = [&](int f) BITFM_INLINE_LAMBDA {
+            return _mm256_setr_epi64x(int64_t(apart[f]), int64_t(apart[f + 1]), int64_t(apart[f + 4]),
+                                      int64_t(apart[f + 5]));
+        };
+        codes0 = four(0);
+        codes1 = four(2);
+#endif
+    }
+#if defined(__AVX2__)
+    __m256i codes0, codes1;  // of features 0, 1, 4, 5 and of 2, 3, 6, 7
+
+    BITFM_INLINE void keep(int kept) {
+        keep_words(kept);
+        const auto mask = [&](__m256i bits) BITFM_INLINE_LAMBDA {
+            return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(kept), bits), bits);
+        };
+        const __m256 numbers = _mm256_castsi256_ps(mask(_mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128)));
+        weight.part[0] = _mm256_and_ps(weight.part[0], numbers);
+        scale.part[0] = _mm256_and_ps(scale.part[0], numbers);
+        codes0 = _mm256_and_si256(codes0, mask(_mm256_setr_epi32(1, 1, 2, 2, 16, 16, 32, 32)));
+        codes1 = _mm256_and_si256(codes1, mask(_mm256_setr_epi32(4, 4, 8, 8, 64, 64, 128, 128)));
+    }
 #else
+    BITFM_INLINE void keep(int kept) {
+        keep_words(kept);
         float weights[kEight], scales[kEight];
         weight.store(weights);
         scale.store(scales);
-        for (int f = n; f < kEight; ++f) weights[f] = scales[f] = 0;
+        for (int f = 0; f < kEight; ++f)
+            if (!(kept >> f & 1)) weights[f] = scales[f] = 0;
         weight = Lanes<float>::load(weights);
         scale = Lanes<float>::load(scales);
-#endif
     }
+#endif
     BITFM_INLINE uint64_t word(int f) const {
         uint64_t bits;
         __builtin_memcpy(&bits, words[f], sizeof bits);
         return bits;
     }
     BITFM_INLINE Lanes<double> weights() const { return widen(weight); }
-    BITFM_INLINE bool differ(float other, int n) const {
-#if defined(__AVX2__)
-        const __m256i same =
-            _mm256_cmpeq_epi32(_mm256_castps_si256(__m256(scale.part[0])), _mm256_set1_epi32(int32_t(bits_of(other))));
-        return ~_mm256_movemask_ps(_mm256_castsi256_ps(same)) & ((1 << n) - 1);
-#else
-        float scales[kEight];
-        scale.store(scales);
-        uint32_t different = 0;
-        for (int f = 0; f < n; ++f) different |= bits_of(scales[f]) ^ bits_of(other);
-        return different;
-#endif
-    }
     BITFM_INLINE Lanes<double> multiply(const float* x, float* amounts) const {
         (Lanes<float>::load(x) * scale).store(amounts);
         return widen(Lanes<float>::load(x) * weight);
     }
+
+    struct Scales {
+        Bits8 expected, different = {};
+
+        BITFM_INLINE explicit Scales(float scale) : expected(bits_of(scale) - Bits8{}) {}
+        BITFM_INLINE void add(const EightFeatures& eight) {
+            Bits8 scales;
+            __builtin_memcpy(&scales, &eight.scale, sizeof scales);
+            different |= scales ^ expected;
+        }
+        BITFM_INLINE operator bool() const { return !any(different); }
+    };
+
+  private:
+    BITFM_INLINE void keep_words(int kept) {
+        static constexpr uint8_t kNothing[8] = {};
+        for (int f = 0; f < kEight; ++f)
+            if (!(kept >> f & 1)) words[f] = kNothing;
+    }
 };
 #endif
 
-// visit(j, n, eight) for each eight of a row's features, asking for as many of the next row's.
-template <bool kRecord, class Visit>
+constexpr int kAll = 0xff;  // of eight
+
+// visit(j, kept, eight) for each eight of a row's features from feature j on, asking for as many of the next row's.
+// The last are the last eight of the row, of which those that were not visited before are to be kept; or if it has
+// fewer than eight, the first of them fill up.
+template <bool kRecord, bool kFar, class Visit>
 BITFM_INLINE void each_eight(const PairTable& table, const RowEntries& row, const RowEntries& next, int at,
                              Visit&& visit) {
     const Features here(table, row.first), there(table, next.first);
@@ -184,24 +234,28 @@ BITFM_INLINE void each_eight(const PairTable& table, const RowEntries& row, cons
         else
             there.ask_for<1>(column);
     };
-    for (int64_t j = 0; j < row.n; j += kEight) {
-        if (table.far && j + kEight <= next.n)
+    EightFeatures eight;
+    int64_t j = 0;
+    for (; j + kEight <= row.n; j += kEight) {
+        if (kFar && j + kEight <= next.n)
             for (int f = 0; f < kEight; ++f) ask_for(next.column[j + f]);
-        const int n = row.n - j < kEight ? int(row.n - j) : kEight;
-        const int32_t* column = row.column + j;
-        int32_t some[kEight];
-        if (n < kEight) {
-            for (int f = 0; f < kEight; ++f) some[f] = column[f < n ? f : 0];
-            column = some;
-        }
-        EightFeatures eight;
-        eight.template load<kRecord>(here, column, at, n_bytes);
-        if (n < kEight) eight.keep(n);
-        visit(j, n, eight);
+        eight.template load<kRecord>(here, row.column + j, at, n_bytes);
+        visit(j, kAll, eight);
     }
-    if (!table.far) return;
-    const int64_t asked = next.n / kEight * kEight, done = (row.n + kEight - 1) / kEight * kEight;
-    for (int64_t j = done < asked ? done : asked; j < next.n; ++j) ask_for(next.column[j]);
+    if (kFar)
+        for (int64_t i = j < next.n / kEight * kEight ? j : next.n / kEight * kEight; i < next.n; ++i)
+            ask_for(next.column[i]);
+    const int left = int(row.n - j);
+    if (!left) return;
+    if (j) {
+        eight.template load<kRecord>(here, row.column + row.n - kEight, at, n_bytes);
+        visit(row.n - kEight, kAll & kAll << (kEight - left), eight);
+        return;
+    }
+    int32_t some[kEight];
+    for (int f = 0; f < kEight; ++f) some[f] = row.column[f < left ? f : 0];
+    eight.template load<kRecord>(here, some, at, n_bytes);
+    visit(0, (1 << left) - 1, eight);
 }
 
 }  // namespace

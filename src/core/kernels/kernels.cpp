@@ -62,12 +62,7 @@ constexpr Kernels kKernels{
                  .descend_levels = descend_levels,
                  .count_common = count_common},
     .scans = {.scan_codes = scan_codes, .scan_vectors = scan_vectors, .exact_product = exact_product, .above = above},
-    .pairs = {.sum_features = sum_features,
-              .sum_squares = sum_squares,
-              .short_product = short_product,
-              .score_ids = score_ids,
-              .add_codes = add_codes,
-              .wide_product = wide_product},
+    .pairs = {.score_rows = score_rows, .score_ids = score_ids, .add_codes = add_codes, .wide_product = wide_product},
     .fill_normal_pairs = fill_normal_pairs,
 };
 

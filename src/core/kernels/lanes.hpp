@@ -53,6 +53,23 @@ struct Lanes {
     }
     // ((0+4)+(2+6)) + ((1+5)+(3+7)): halves folded onto each other, as vector units like it.
     BITFM_INLINE Real sum() const {
+#if defined(__AVX2__)
+        if constexpr (sizeof(Real) == 4) {
+            const __m256 all = part[0];
+            const __m128 four = _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
+            const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+        } else {
+#if defined(__AVX512F__)
+            const __m512d all = part[0];
+            const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(all), _mm512_extractf64x4_pd(all, 1));
+#else
+            const __m256d four = part[0] + part[1];
+#endif
+            const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+            return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+        }
+#endif
         Real x[kLanes];
         store(x);
         return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));

@@ -25,13 +25,39 @@ struct RowEntries {
     const int32_t* column = nullptr;
     const float* x = nullptr;
     int64_t n = 0;
+    bool equal = false;  // whether all x are known to be the same
 };
 
 constexpr int kSumsAtOnce = 64;
 
-struct RowSums {
-    float* q;           // Σ x v, with room for a multiple of kSumsAtOnce
-    double linear = 0;  // Σ x w
+// What a row of a block sums to, with room for a multiple of kSumsAtOnce, in whole cache lines.
+struct alignas(64) RowSums {
+    float* q = nullptr;  // Σ x v
+    int16_t* excess =
+        nullptr;  // ... over `amount`, if `counted`: of each bit, features that have it less ones that do not
+    float amount = 0;
+    bool counted = false, summed = false;  // whether it is known as excess, and as numbers
+    // What the row contributes by itself: Σ x w in eight sums, added up as late as can be, and the rest.
+    double own = 0;
+    alignas(64) double linear[8] = {};
+};
+
+// The rows of pairs are summed first and multiplied afterwards, so that none waits for the other.
+constexpr int kPairsAtOnce = 8;
+constexpr int kSlots = kPairsAtOnce + 1;  // for rows of a block, the last of which may be the next pair's too
+
+// How far ahead of time memory is asked for codes: tried, one part is too late where the table is large.
+constexpr int kPartsAhead = 2;
+
+// Rows of pairs one after another, block after block: how many parts each has, or that it is the row before.
+struct PairRows {
+    static constexpr int32_t kUnchanged = -1;
+    const int32_t* n_parts;
+    const RowEntries* parts;  // and after them kPartsAhead without entries
+    int64_t n_pairs;
+    int n_blocks;
+    RowSums* slots;  // kSlots for each block
+    RowSums** sums;  // room for the rows of kPairsAtOnce
 };
 
 // A block whose rows are ids: row r is feature `first` + r.
@@ -48,11 +74,8 @@ struct CodeRow {
 };
 
 struct PairKernels {
-    // What the features of a row sum to, given in parts, and after these one that comes next; and of codes, Σ |x v|².
-    void (*sum_features)(const PairTable&, const RowEntries* parts, int64_t n_parts, RowSums*);
-    double (*sum_squares)(const PairTable&, const RowEntries&);
-    // Σ a b in single precision, in the same order on every machine; the width is a multiple of 8.
-    float (*short_product)(const float* a, const float* b, int width);
+    // Scores of pairs; `cross` leaves out pairs of features within a block.
+    void (*score_rows)(const PairTable&, const PairRows&, double bias, bool cross, double* out);
     // Scores of pairs [begin, end) of ids, by codes or reals: of two codes, by the bits that differ.
     void (*score_ids)(const PairTable&, const IdBlock* blocks, int n_blocks, double bias, int64_t begin, int64_t end,
                       double* out);

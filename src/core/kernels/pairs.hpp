@@ -3,7 +3,9 @@
 // Lane t of a sum takes the features in a written order, so all instruction sets round alike.
 #pragma once
 
+#include "kernels/code_counts.hpp"
 #include "kernels/code_sums.hpp"
+#include "kernels/number_sums.hpp"
 
 namespace bitfm::BITFM_ISA {
 namespace {
@@ -22,134 +24,147 @@ double sum_squares(const PairTable& table, const RowEntries& row) {
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) * table.width;
 }
 
-// visit(j) for each entry of a row, asking for what comes some time later: in this row, and at its end in the next.
-template <int kLines, bool kScales, class Visit>
-BITFM_INLINE void each_entry(const Features& here, const Features& there, const RowEntries& row, const RowEntries& next,
-                             Visit&& visit) {
-    constexpr int64_t kAhead = 12;  // tried: more lines at once are not asked for any sooner
-    const int64_t coming = next.n < kAhead ? next.n : kAhead;
-    int64_t j = 0, i = 0;
-    for (; j + kAhead < row.n; ++j) {
-        here.template ask_for<kLines, kScales>(row.column[j + kAhead]);
-        visit(j);
+// Σ a b in single precision, sixteen sums side by side; the width is a multiple of 8.
+BITFM_INLINE float short_product(const float* a, const float* b, int width) {
+    Lanes<float> first = Lanes<float>::fill(0), second = first;
+    int t = 0;
+    for (; t + 2 * kLanes <= width; t += 2 * kLanes) {
+        first += Lanes<float>::load(a + t) * Lanes<float>::load(b + t);
+        second += Lanes<float>::load(a + t + kLanes) * Lanes<float>::load(b + t + kLanes);
     }
-    for (; j < row.n && i < coming; ++j, ++i) {
-        there.template ask_for<kLines, kScales>(next.column[i]);
-        visit(j);
-    }
-    for (; j < row.n; ++j) visit(j);
-    for (; i < coming; ++i) there.template ask_for<kLines, kScales>(next.column[i]);
+    if (t < width) first += Lanes<float>::load(a + t) * Lanes<float>::load(b + t);
+    return (first + second).sum();
 }
 
-// Vectors of numbers, 64 at a time: what codes are compared with. Products are fused with their sums, by the portable
-// kernel too: nothing else in this folder may, but a table of floats shall be read as fast as can be.
-struct NumberSums {
-#if defined(__AVX512F__)
-    __m512 part[4];
+BITFM_INLINE void to_numbers(RowSums& sums, int width) {
+    if (sums.summed) return;
+    for (int t = 0; t < width; ++t) sums.q[t] = sums.amount * float(sums.excess[t]);
+    sums.summed = true;
+}
 
-    BITFM_INLINE void load(const float* from) {
-        for (int m = 0; m < 4; ++m) part[m] = _mm512_loadu_ps(from + 16 * m);
-    }
-    BITFM_INLINE void store(float* to) const {
-        for (int m = 0; m < 4; ++m) _mm512_storeu_ps(to + 16 * m, part[m]);
-    }
-    BITFM_INLINE void add(const float* vector, float amount) {
-        const __m512 all = _mm512_set1_ps(amount);
-        for (int m = 0; m < 4; ++m) part[m] = _mm512_fmadd_ps(_mm512_loadu_ps(vector + 16 * m), all, part[m]);
-    }
-    BITFM_INLINE void add(const int8_t* vector, float amount) {
-        const __m512 all = _mm512_set1_ps(amount);
-        for (int m = 0; m < 4; ++m) {
-            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(vector + 16 * m));
-            part[m] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)), all, part[m]);
+BITFM_INLINE double product(RowSums& a, RowSums& b, int width) {
+    if (a.counted && b.counted)
+        return double(a.amount) * double(b.amount) * double(whole_product(a.excess, b.excess, width));
+    to_numbers(a, width);
+    to_numbers(b, width);
+    return double(short_product(a.q, b.q, width));
+}
+
+// A row of codes: counted if it is one part whose features count the same, and else summed.
+template <bool kRecord, bool kFar>
+BITFM_INLINE void sum_codes(const PairTable& table, const RowEntries* parts, int n_parts, RowSums& out) {
+    Lanes<double> linear = Lanes<double>::fill(0);
+    out.counted = n_parts == 1 && count_row<kRecord, kFar>(table, parts[0], parts[kPartsAhead], out, linear);
+    out.summed = !out.counted;
+    if (out.summed)
+        for (int p = 0; p < n_parts; ++p) {
+            const bool first = p == 0;
+            if (n_parts > 1 && count_row<kRecord, kFar>(table, parts[p], parts[p + kPartsAhead], out, linear)) {
+                for (int t = 0; t < table.width; ++t) {
+                    const float amount = out.amount * float(out.excess[t]);
+                    out.q[t] = first ? amount : out.q[t] + amount;
+                }
+                continue;
+            }
+            const RowEntries nothing;  // to ask for again
+            for (int at = 0; at < (kRecord ? 8 : table.width / 8); at += 8)
+                add_word<kRecord, kFar>(table, parts[p], at ? nothing : parts[p + kPartsAhead], at, first, out.q,
+                                        linear);
         }
-    }
-#elif defined(__AVX2__)
-    __m256 part[8];
+    linear.store(out.linear);
+}
 
-    BITFM_INLINE void load(const float* from) {
-        for (int m = 0; m < 8; ++m) part[m] = _mm256_loadu_ps(from + 8 * m);
-    }
-    BITFM_INLINE void store(float* to) const {
-        for (int m = 0; m < 8; ++m) _mm256_storeu_ps(to + 8 * m, part[m]);
-    }
-    BITFM_INLINE void add(const float* vector, float amount) {
-        const __m256 all = _mm256_set1_ps(amount);
-        for (int m = 0; m < 8; ++m) part[m] = _mm256_fmadd_ps(_mm256_loadu_ps(vector + 8 * m), all, part[m]);
-    }
-    BITFM_INLINE void add(const int8_t* vector, float amount) {
-        const __m256 all = _mm256_set1_ps(amount);
-        for (int m = 0; m < 8; ++m) {
-            const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(vector + 8 * m));
-            part[m] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), all, part[m]);
-        }
-    }
-#else
-    float sum[kSumsAtOnce];
+template <class Number, bool kPlain>
+BITFM_INLINE void sum_rows_of(const PairTable& table, const RowEntries* parts, int n_parts, RowSums& out) {
+    out.summed = true;
+    Lanes<double>::fill(0).store(out.linear);
+    for (int p = 0; p < n_parts; ++p)
+        if (parts[p].equal)
+            sum_numbers<Number, kPlain, true>(table, parts[p], parts[p + 1], p == 0, out);
+        else
+            sum_numbers<Number, kPlain, false>(table, parts[p], parts[p + 1], p == 0, out);
+}
 
-    BITFM_INLINE void load(const float* from) { __builtin_memcpy(sum, from, sizeof sum); }
-    BITFM_INLINE void store(float* to) const { __builtin_memcpy(to, sum, sizeof sum); }
-    template <class Number>
-    BITFM_INLINE void add(const Number* vector, float amount) {
-        for (int t = 0; t < kSumsAtOnce; ++t) sum[t] = __builtin_fmaf(float(vector[t]), amount, sum[t]);
-    }
-#endif
+template <bool kValue>
+struct Is {
+    static constexpr bool value = kValue;
 };
 
-// kPlain: vectors of 64 numbers side by side, and the weights too.
-template <class Number, bool kPlain>
-void sum_numbers(const PairTable& table, const RowEntries& row, const RowEntries& next, RowSums* out) {
-    constexpr int kBytes = kSumsAtOnce * int(sizeof(Number));
-    constexpr bool kScales = sizeof(Number) == 1;
-    Features here(table, row.first), there(table, next.first);
-    if constexpr (kPlain) {
-        here.vector_stride = there.vector_stride = kBytes;
-        here.weight_stride = there.weight_stride = sizeof(float);
-        here.records = there.records = false;
-    }
-    const RowEntries nothing;
-    for (int at = 0; at < table.width; at += kSumsAtOnce) {
-        NumberSums sums;
-        sums.load(out->q + at);
-        double linear = 0;
-        const auto visit = [&](int64_t j) BITFM_INLINE_LAMBDA {
-            const int32_t column = row.column[j];
-            const float x = row.x[j], amount = kScales ? x * here.scale(column) : x;
-            sums.add(reinterpret_cast<const Number*>(here.vector(column)) + at, amount);
-            linear += double(x * here.weight(column));
-        };
-        // The weight of a record lies on a line more.
-        each_entry<kBytes / 64 + !kPlain, kScales>(here, there, row, at ? nothing : next, visit);
-        sums.store(out->q + at);
-        if (at == 0) out->linear += linear;
+// sum(parts, n_parts, row) sums a row.
+template <class Sum>
+BITFM_INLINE void score_rows_by(const PairTable& table, int width, const PairRows& rows, double bias, bool cross,
+                                double* out, Sum&& sum) {
+    const int n_blocks = rows.n_blocks;
+    const int32_t* n_parts = rows.n_parts;
+    const RowEntries* parts = rows.parts;
+    RowSums** const last = rows.sums + (kPairsAtOnce - 1) * n_blocks;  // of the pair before these
+    for (int b = 0; b < n_blocks; ++b) last[b] = rows.slots + b * kSlots;
+    for (int64_t begin = 0; begin < rows.n_pairs; begin += kPairsAtOnce) {
+        const int n = int(rows.n_pairs - begin < kPairsAtOnce ? rows.n_pairs - begin : kPairsAtOnce);
+        RowSums** to = rows.sums;
+        for (int s = 0; s < n; ++s) {
+            for (int b = 0; b < n_blocks; ++b, ++to, ++n_parts) {
+                RowSums *before = s ? to[-n_blocks] : last[b], *first = rows.slots + b * kSlots;
+                const int of_row = *n_parts;
+                if (of_row == PairRows::kUnchanged) {
+                    *to = before;
+                    continue;
+                }
+                *to = before + 1 == first + kSlots ? first : before + 1;
+                RowSums& row = **to;
+                row.own = 0;
+                if (of_row) {
+                    sum(parts, of_row, row);
+                } else {
+                    row.counted = false;
+                    row.summed = true;
+                    Lanes<double>::fill(0).store(row.linear);
+                    for (int t = 0; t < width; ++t) row.q[t] = 0;
+                }
+                if (!cross) {
+                    double pairs = product(row, row, width);
+                    for (int p = 0; p < of_row; ++p) pairs -= sum_squares(table, parts[p]);
+                    row.own += pairs / 2;
+                }
+                parts += of_row;
+            }
+        }
+        for (int s = 0; s < n; ++s) {
+            RowSums* const* of_pair = rows.sums + s * n_blocks;
+            double score = bias;
+            for (int b = 0; b < n_blocks; ++b) {
+                score += of_pair[b]->own + Lanes<double>::load(of_pair[b]->linear).sum();
+                for (int c = 0; c < b; ++c) score += product(*of_pair[c], *of_pair[b], width);
+            }
+            out[begin + s] = score;
+        }
     }
 }
 
-BITFM_INLINE void sum_part(const PairTable& table, const RowEntries& row, const RowEntries& next, RowSums* out) {
+void score_rows(const PairTable& table, const PairRows& rows, double bias, bool cross, double* out) {
+    const auto by = [&](int width, auto sum)
+                        BITFM_INLINE_LAMBDA { score_rows_by(table, width, rows, bias, cross, out, sum); };
+    const auto by_codes = [&](auto record, auto far) BITFM_INLINE_LAMBDA {
+        by(record.value ? kSumsAtOnce : table.width,
+           [&](const RowEntries* parts, int n, RowSums& row)
+               BITFM_INLINE_LAMBDA { sum_codes<record.value, far.value>(table, parts, n, row); });
+    };
+    const auto by_numbers = [&](auto number, auto plain) BITFM_INLINE_LAMBDA {
+        by(plain.value ? kSumsAtOnce : table.width,
+           [&](const RowEntries* parts, int n, RowSums& row)
+               BITFM_INLINE_LAMBDA { sum_rows_of<decltype(number), plain.value>(table, parts, n, row); });
+    };
     switch (table.kind) {
         case PairTable::Kind::codes:
-            return table.records && table.width == 64 && table.vector_stride == 16
-                       ? sum_codes<true>(table, row, next, out)
-                       : sum_codes<false>(table, row, next, out);
+            if (!table.records || table.width != 64 || table.vector_stride != 16)
+                return by_codes(Is<false>{}, Is<true>{});
+            return table.far ? by_codes(Is<true>{}, Is<true>{}) : by_codes(Is<true>{}, Is<false>{});
         case PairTable::Kind::reals:
-            return table.width == kSumsAtOnce && !table.records ? sum_numbers<float, true>(table, row, next, out)
-                                                                : sum_numbers<float, false>(table, row, next, out);
+            return table.width == kSumsAtOnce && !table.records ? by_numbers(float{}, Is<true>{})
+                                                                : by_numbers(float{}, Is<false>{});
         case PairTable::Kind::bytes:
-            return sum_numbers<int8_t, false>(table, row, next, out);
+            return by_numbers(int8_t{}, Is<false>{});
     }
-}
-
-void sum_features(const PairTable& table, const RowEntries* parts, int64_t n_parts, RowSums* out) {
-    for (int t = 0; t < table.width; t += kLanes) Lanes<float>::fill(0).store(out->q + t);
-    out->linear = 0;
-    for (int64_t p = 0; p < n_parts; ++p) sum_part(table, parts[p], parts[p + 1], out);
-}
-
-// Σ a b in single precision, eight sums side by side; the width is a multiple of 8.
-float short_product(const float* a, const float* b, int width) {
-    Lanes<float> sum = Lanes<float>::fill(0);
-    for (int t = 0; t < width; t += kLanes) sum += Lanes<float>::load(a + t) * Lanes<float>::load(b + t);
-    return sum.sum();
 }
 
 BITFM_INLINE int differing_bits(const uint8_t* a, const uint8_t* b, int n_bytes) {

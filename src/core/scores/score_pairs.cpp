@@ -14,10 +14,29 @@ namespace bitfm {
 
 namespace {
 
-constexpr int64_t kGrain = 64;      // pairs at a time
+constexpr int64_t kGrain = 128;     // pairs at a time
 constexpr int64_t kIdGrain = 4096;  // ... that are ids alone
 constexpr int64_t kNear = 1 << 19;  // bytes that are taken to be in the second-level cache
 constexpr size_t kLongField = 8;    // features from which on a field is worth summing by itself
+
+// The field of a block that has no other, at hand.
+struct OnlyField {
+    int64_t first = 0;
+    const int64_t* indptr = nullptr;  // none: there are others, or it is an identity or in double precision
+    const int32_t* indices = nullptr;
+    const float* values = nullptr;
+    bool equal = false;
+};
+
+template <class Real>
+OnlyField only_field(const Design<Real>& design, const Block& block) {
+    if constexpr (std::is_same_v<Real, float>)
+        if (block.n_fields == 1) {
+            const Field<Real>& field = design.fields[static_cast<size_t>(block.first_field)];
+            return {field.first, field.indptr.data(), field.indices.data(), field.values.data(), field.equal};
+        }
+    return {};
+}
 
 // The entries of some pairs' rows in parts, one after another: whatever is summed, what comes next is known.
 template <class Real>
@@ -30,11 +49,19 @@ class Entries {
         x_.clear();
     }
 
+    // One part of a row, if it can be.
+    bool add_one(const OnlyField& field, int64_t row) {
+        const int64_t from = field.indptr[row], n = field.indptr[row + 1] - from;
+        if (n == 0 || n > kMostEntries) return false;
+        parts_.push_back({field.first, field.indices + from, field.values + from, n, field.equal});
+        return true;
+    }
+
     // A part per field, since a field's features often count the same; the short ones together. Returns their number.
-    int64_t add(const Design<Real>& design, size_t block, int64_t row) {
-        const size_t before = parts_.size(), first_copied = columns_.size();
+    int32_t add(const Design<Real>& design, size_t block, int64_t row) {
         const Block& of = design.blocks[block];
         const auto r = static_cast<size_t>(row);
+        const size_t before = parts_.size(), first_copied = columns_.size();
         for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
             const Field<Real>& field = design.fields[static_cast<size_t>(f)];
             if (field.identity) {
@@ -46,7 +73,7 @@ class Entries {
                 if (to - from >= kLongField) {
                     for (size_t p = from; p < to; p += kMostEntries)
                         parts_.push_back({field.first, field.indices.data() + p, field.values.data() + p,
-                                          static_cast<int64_t>(std::min<size_t>(to - p, kMostEntries))});
+                                          static_cast<int64_t>(std::min<size_t>(to - p, kMostEntries)), field.equal});
                     continue;
                 }
             for (size_t p = from; p < to; ++p) copy(field.first + field.indices[p], field.values[p]);
@@ -56,16 +83,16 @@ class Entries {
             parts_.push_back(
                 {0, nullptr, nullptr, static_cast<int64_t>(std::min<size_t>(columns_.size() - p, kMostEntries))});
         }
-        return static_cast<int64_t>(parts_.size() - before);
+        return static_cast<int32_t>(parts_.size() - before);
     }
 
-    // All the parts, and an empty one after them.
+    // All the parts, and empty ones after them.
     const RowEntries* finish() {
         for (const auto& [part, at] : copied_) {
             parts_[part].column = columns_.data() + at;
             parts_[part].x = x_.data() + at;
         }
-        parts_.push_back({});
+        parts_.resize(parts_.size() + kPartsAhead);
         return parts_.data();
     }
 
@@ -82,6 +109,12 @@ class Entries {
     std::vector<float> x_;
 };
 
+// Numbers of as many bits, in whole cache lines.
+template <class Number>
+struct alignas(64) Lines {
+    Number at[kSumsAtOnce];
+};
+
 // The pairs of one thread.
 template <class Real>
 class PairScorer {
@@ -90,63 +123,58 @@ class PairScorer {
         : design_(design),
           table_(table),
           cross_(cross),
-          stride_((table.width + kSumsAtOnce - 1) / kSumsAtOnce * kSumsAtOnce),
-          q_(design.blocks.size() * static_cast<size_t>(stride_)),
-          own_(design.blocks.size()) {}
-
-    void score(int64_t begin, int64_t end, double bias, std::span<double> out) {
-        const PairKernels& kernels = isa().kernels->pairs;
-        const size_t n_blocks = design_.blocks.size();
-        entries_.clear();
-        n_parts_.clear();
-        for (int64_t s = begin; s < end; ++s)
-            for (size_t b = 0; b < n_blocks; ++b)
-                n_parts_.push_back(changes(s, b, begin) ? entries_.add(design_, b, row_of(s, b)) : kUnchanged);
-        const RowEntries* parts = entries_.finish();
-        const int64_t* n_parts = n_parts_.data();
-        for (int64_t s = begin; s < end; ++s) {
-            double score = bias;
-            for (size_t b = 0; b < n_blocks; ++b, ++n_parts) {
-                if (*n_parts != kUnchanged) {
-                    sum(kernels, b, parts, *n_parts);
-                    parts += *n_parts;
-                }
-                score += own_[b];
-                for (size_t c = 0; c < b; ++c)
-                    score += static_cast<double>(kernels.short_product(q(c), q(b), table_.width));
-            }
-            out[static_cast<size_t>(s)] = score;
+          slots_(design.blocks.size() * kSlots),
+          sums_(design.blocks.size() * kPairsAtOnce) {
+        const size_t each = static_cast<size_t>((table.width + kSumsAtOnce - 1) / kSumsAtOnce);
+        q_.resize(slots_.size() * each);
+        excess_.resize(slots_.size() * each);
+        for (size_t i = 0; i < slots_.size(); ++i) {
+            slots_[i].q = q_[i * each].at;
+            slots_[i].excess = excess_[i * each].at;
+        }
+        for (const Block& block : design.blocks) {
+            rows_.push_back(block.rows.data());
+            only_.push_back(only_field(design, block));
         }
     }
 
+    void score(int64_t begin, int64_t end, double bias, std::span<double> out) {
+        const size_t n_blocks = design_.blocks.size();
+        entries_.clear();
+        n_parts_.resize(static_cast<size_t>(end - begin) * n_blocks);
+        int32_t* n_parts = n_parts_.data();
+        for (int64_t s = begin; s < end; ++s)
+            for (size_t b = 0; b < n_blocks; ++b) {
+                const int32_t* row = rows_[b] + s;
+                // A user's pairs often come one after another.
+                if (s > begin && row[0] == row[-1])
+                    *n_parts++ = PairRows::kUnchanged;
+                else if (only_[b].indptr && entries_.add_one(only_[b], *row))
+                    *n_parts++ = 1;
+                else
+                    *n_parts++ = entries_.add(design_, b, *row);
+            }
+        const PairRows rows{.n_parts = n_parts_.data(),
+                            .parts = entries_.finish(),
+                            .n_pairs = end - begin,
+                            .n_blocks = static_cast<int>(n_blocks),
+                            .slots = slots_.data(),
+                            .sums = sums_.data()};
+        isa().kernels->pairs.score_rows(table_, rows, bias, cross_, out.data() + begin);
+    }
+
   private:
-    static constexpr int64_t kUnchanged = -1;
-
-    int32_t row_of(int64_t s, size_t block) const { return design_.blocks[block].rows[static_cast<size_t>(s)]; }
-    // A user's pairs often come one after another.
-    bool changes(int64_t s, size_t block, int64_t begin) const {
-        return s == begin || row_of(s, block) != row_of(s - 1, block);
-    }
-    float* q(size_t block) { return q_.data() + block * static_cast<size_t>(stride_); }
-
-    void sum(const PairKernels& kernels, size_t block, const RowEntries* parts, int64_t n_parts) {
-        RowSums sums{q(block)};
-        kernels.sum_features(table_, parts, n_parts, &sums);
-        own_[block] = sums.linear;
-        if (cross_) return;
-        auto pairs = static_cast<double>(kernels.short_product(q(block), q(block), table_.width));
-        for (int64_t p = 0; p < n_parts; ++p) pairs -= kernels.sum_squares(table_, parts[p]);
-        own_[block] += pairs / 2;
-    }
-
     const Design<Real>& design_;
     const PairTable& table_;
     bool cross_;
-    int stride_;
-    std::vector<float> q_;     // of each block's present row
-    std::vector<double> own_;  // ... and what it contributes by itself
+    std::vector<const int32_t*> rows_;  // of each block
+    std::vector<OnlyField> only_;
+    std::vector<RowSums> slots_;
+    std::vector<RowSums*> sums_;
+    std::vector<Lines<float>> q_;
+    std::vector<Lines<int16_t>> excess_;
     Entries<Real> entries_;
-    std::vector<int64_t> n_parts_;  // of each row
+    std::vector<int32_t> n_parts_;  // of each row
 };
 
 }  // namespace
@@ -172,7 +200,9 @@ void score_pairs(Team& team, const Design<Real>& design, PairTable table, double
         });
         return;
     }
-    std::vector<PairScorer<Real>> scorers(static_cast<size_t>(team.size()), PairScorer<Real>(design, table, cross));
+    std::vector<PairScorer<Real>> scorers;
+    scorers.reserve(static_cast<size_t>(team.size()));
+    for (int t = 0; t < team.size(); ++t) scorers.emplace_back(design, table, cross);
     team.run(design.n, kGrain, [&](int64_t begin, int64_t end, int thread) {
         scorers[static_cast<size_t>(thread)].score(begin, end, bias, out);
     });
