@@ -120,10 +120,15 @@ def test_the_order_of_day_and_month_is_decided_by_all_values(texts, choice):
         assert date_order(pl.Series(many)) == choice
 
 
+def test_dates_whose_order_is_open_can_be_refused():
+    texts = ["03/04/2018", "27.11.2021", "2018-07-13", "2018/07/13", "July 13, 2018"]
+    assert parse_times(pl.Series(texts), "ymd").to_list() == [None, None, *[1531440000] * 3]
+
+
 def test_formats_that_are_none_are_refused():
     for call in (
         lambda: parse_numbers(pl.Series(["1"]), "'"),
-        lambda: parse_times(pl.Series(["1"]), "ymd"),
+        lambda: parse_times(pl.Series(["1"]), "ydm"),
         lambda: Number(decimal=";"),
         lambda: DateParts(order="day first"),
     ):

@@ -89,7 +89,9 @@ class Moment(NamedTuple):
     seconds: int
 
     def at(self, order: str) -> int | None:
-        """Return seconds since 1970, or None if there is no such day."""
+        """Return seconds since 1970, or None if there is no such day, or its order is open and is not to be."""
+        if self.mark and order == "ymd":
+            return None
         month, day = (self.second, self.first) if self.mark and order == "dmy" else (self.first, self.second)
         try:
             days = date(self.year, month, day).toordinal() - _EPOCH

@@ -186,9 +186,9 @@ def parse_times(values: pl.Series, order: str | None = None) -> pl.Series:
 
     Parameters
     ----------
-    order : "dmy" or "mdy", optional
-        Whether day or month comes first in dates such as 03/04/2018. By default the order in which more of the strings
-        can be read only: see `date_order`.
+    order : "dmy", "mdy" or "ymd", optional
+        Whether day or month comes first in dates such as 03/04/2018; ``"ymd"`` refuses such dates. By default the order
+        in which more of the strings can be read only: see `date_order`.
 
     Examples
     --------
@@ -202,7 +202,8 @@ def parse_times(values: pl.Series, order: str | None = None) -> pl.Series:
 
 def read_times(values: pl.Series, order: str | None = None) -> tuple[pl.Series, Choice | None]:
     """Return what `parse_times` does, and the order that was found, if none was given and it is open in any date."""
-    check_order("order", order)
+    if order != "ymd":
+        check_order("order", order)
     if values.dtype in (pl.Date, pl.Datetime):
         ticks, per_second = _ticks(values)
         return with_nulls(pl.Series(values.name, ticks // per_second), ~present(values)), None
