@@ -17,7 +17,7 @@ from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, all_kinds, ch
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import need_threads
 from bitfm.data.formats import Choice
-from bitfm.data.parsing import as_words, date_order, decimal_mark, is_date, quantities
+from bitfm.data.parsing import as_words, date_order, decimal_mark, is_date, quantities, read_quantities
 from bitfm.persist import Tensors, check_tensors
 
 _NEARLY_ALL = 0.95
@@ -85,14 +85,18 @@ class ObservedColumn:
     @cached_property
     def mark(self) -> Choice | None:
         """The decimal mark of strings, if some have one and it was not given; where a sample leaves it open, of all."""
-        found = decimal_mark(self.informative) if self.is_text and self.decimal is None else None
+        found = self._read[1] if self.is_text and self.decimal is None else None
         return found if found is None or found.decided else decimal_mark(self.present)
+
+    @cached_property
+    def _read(self) -> tuple[pl.Series, Choice | None]:
+        return read_quantities(self.informative, self.decimal)
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The finite numbers of the sample, or None where values are none, or fewer than nearly all of the strings."""
         if self.is_text:
-            numbers = quantities(self.informative, self.decimal)
+            numbers = self._read[0]
             if self.has_dates or not len(numbers) or numbers.count() < _NEARLY_ALL * len(numbers):
                 return None
             if self.mark is not None and self.mark.value == ",":  # which the sample alone need not tell
