@@ -101,6 +101,7 @@ class Moment(NamedTuple):
 
 
 _EPOCH = date(1970, 1, 1).toordinal()
+_CLOCK = ("hour", "minute", "second", "hours", "minutes")
 
 
 def check_decimal(name: str, mark: str | None) -> None:
@@ -129,19 +130,19 @@ def read_moment(text: str) -> Moment | None:
     found = _DATE.fullmatch(text)
     if found is None:
         return None
-    part = found.groupdict()
-    hour, minute, second = (int(part[name] or 0) for name in ("hour", "minute", "second"))
-    if half := part["half"]:
+    mark, half, sign, zone, *clock = found.group("mark", "half", "sign", "zone", *_CLOCK)
+    hour, minute, second, hours, minutes = (int(part) if part else 0 for part in clock)
+    if half:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + 12 * (half in "pP")
-    hours, minutes = int(part["hours"] or 0), int(part["minutes"] or 0)
     if hour > 23 or minute > 59 or second > 60 or hours > 23 or minutes > 59:
         return None
-    east = _ZONES[part["zone"].upper()] if part["zone"] else (hours * 60 + minutes) * (-1 if part["sign"] == "-" else 1)
+    east = _ZONES[zone.upper()] if zone else (hours * 60 + minutes) * (-1 if sign == "-" else 1)
     seconds = ((hour * 60 + minute) - east) * 60 + second
-    if part["mark"]:
-        return Moment(int(part["y1"]), int(part["a"]), int(part["b"]), part["mark"], seconds)
+    if mark:
+        return Moment(int(found["y1"]), int(found["a"]), int(found["b"]), mark, seconds)
+    part = found.groupdict()
     if part["y2"]:
         return Moment(int(part["y2"]), int(part["m2"] or part["m3"]), int(part["d2"] or part["d3"]), "", seconds)
     month, day, year = (part[f"{name}4"] or part[f"{name}5"] for name in "mdy")
@@ -192,15 +193,15 @@ def decide_order(moments: Iterable[tuple[str, Moment]]) -> Choice | None:
     """
     votes, examples, unclear = {"dmy": 0, "mdy": 0}, dict[str, str](), dict[str, str]()
     for text, moment in moments:
-        day_first, month_first = moment.at("dmy"), moment.at("mdy")
-        if not moment.mark or day_first == month_first:
+        if not moment.mark or moment.first == moment.second:
             continue
-        if day_first is None or month_first is None:
-            order = "mdy" if day_first is None else "dmy"
+        if 1 <= moment.first <= 12 and 1 <= moment.second <= 12:
+            unclear.setdefault(moment.mark, text)
+            continue
+        order = "dmy" if moment.first > 12 else "mdy"
+        if moment.at(order) is not None:
             votes[order] += 1
             examples.setdefault(order, text)
-        else:
-            unclear.setdefault(moment.mark, text)
     if votes["dmy"] != votes["mdy"] or examples:
         order = "dmy" if votes["dmy"] > votes["mdy"] else "mdy"
         return Choice(order, True, examples[order])
