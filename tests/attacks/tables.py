@@ -167,7 +167,7 @@ def check_frame(kind: str, raw: bytes, path: Path, frame: pl.DataFrame) -> None:
     assert len({len(column.to_list()) for column in frame}) <= 1
     if raw.startswith(b"PAR1") or kind == "parquet":
         return
-    content = as_utf8(str(path), read_content(str(path)))
+    content = as_utf8(str(path), read_content(str(path))).content
     if content.startswith(b"PAR1"):
         return
     if kind == "csv":

@@ -121,7 +121,7 @@ def test_little_is_imported_before_control_c_is_taken():
     ],
     ids=["plain", "of NumPy", "of the system"],
 )
-@pytest.mark.parametrize("place", ["bitfm.data.read_table", "bitfm.cli.describe.names_of"])
+@pytest.mark.parametrize("place", ["bitfm.data.tables.read.read_file", "bitfm.cli.describe.names_of"])
 def test_no_memory_is_one_sentence_and_an_exit_code(tmp_path, monkeypatch, problem, said, place):
     def fail(*_given, **_options):
         raise problem

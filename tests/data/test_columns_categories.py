@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfm.data import Category, MultiCategory
+from bitfm.data import Category, MultiCategory, infer_kind
 from bitfm.data.columns import category
 from bitfm.data.parsing import as_text, one_as_text
 
@@ -176,3 +176,16 @@ def test_a_float_has_one_text_in_a_column_and_alone(double, single):
 def test_missing_values_of_pandas():
     pandas = pytest.importorskip("pandas")
     assert as_text(pl.Series(["a", pandas.NA, pandas.NaT, 1], dtype=pl.Object)).to_list() == ["a", None, None, "1"]
+
+
+def test_lists_in_json_are_lists_whatever_is_in_them():
+    texts = ['["x, y","z"]', '["z"]', "[]", None, '["x, y", 3, null, 2.0]', ' [ "\\u00e9" ] ']
+    expected = [["x, y", "z"], ["z"], [], [], ["2", "3", "x, y"], ["é"]]
+    found = infer_kind("tags", pl.Series(texts))
+    assert (found.kind, found.reason) == (MultiCategory(), "lists in JSON")
+    for many in (1, 50):  # also where there are many
+        column = found.kind.fit("tags", pl.Series(texts * many))
+        rows = column.transform(pl.Series(texts * many)).to_csr()
+        assert [[column.label(f) for f in row.indices] for row in rows] == expected * many
+    assert MultiCategory("|").fit("tags", pl.Series(['["a|b"]', "c|d"])).width == 3
+    assert infer_kind("tags", pl.Series(["[a, b] c", "[d, e] f", "[", "g"])).reason != "lists in JSON"

@@ -112,7 +112,7 @@ def test_a_pandas_category_stays_one():
 def test_pandas_moments_with_a_zone_stay_the_same_moments(zone):
     pd = pytest.importorskip("pandas")
     given = pd.DataFrame({"t": pd.to_datetime(["2020-06-01T12:00:00"]).tz_localize(zone)})
-    assert times_of("r", as_frame("r", given)[0], "t")[0] == given["t"][0].timestamp()
+    assert times_of("r", as_frame("r", given)[0], "t").values[0] == given["t"][0].timestamp()
 
 
 def test_a_named_index_of_pandas_is_a_column():

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data import DateParts, Number
-from bitfm.data.parsing import flattened, is_date, parse_number, parse_numbers, parse_time, parse_times
+from bitfm.data.parsing import (
+    date_order,
+    decimal_mark,
+    flattened,
+    is_date,
+    parse_number,
+    parse_numbers,
+    parse_time,
+    parse_times,
+)
 from bitfm.data.tables import numbers_of, times_of
 from bitfm.errors import ValueInTableError
 
@@ -22,14 +31,14 @@ def moment(*parts):
 
 def as_target(text):
     try:
-        return numbers_of("ratings", pl.DataFrame({"c": [text]}), "c")[0]
+        return numbers_of("ratings", pl.DataFrame({"c": [text]}), "c").values[0]
     except ValueInTableError:
         return None
 
 
 def as_time(text):
     try:
-        return times_of("ratings", pl.DataFrame({"c": [text]}), "c")[0]
+        return times_of("ratings", pl.DataFrame({"c": [text]}), "c").values[0]
     except ValueInTableError:
         return None
 
@@ -58,7 +67,14 @@ MEANINGS = [
     ("€ 12", 12, None),
     ("12 %", 12, None),
     ("1_000", None, None),
-    ("1,29", None, None),
+    ("1,29", 1.29, None),
+    ("1.234,50 €", 1234.5, None),
+    ("0,299", 0.299, None),
+    ("1 234,5", 1234.5, None),
+    ("1'234'567", 1234567, None),
+    ("1,234.50", 1234.5, None),
+    ("1.234.567", 1234567, None),
+    ("1,2,3", None, None),
     ("1531512900", 1531512900, 1531512900),
     (" 5e3 ", 5000, 5000),
     ("-1.5", -1.5, -2),
@@ -78,7 +94,24 @@ MEANINGS = [
     ("2018-02-30", None, None),
     ("2018-07-13 25:00", None, None),
     ("2018-07-13 20:15+25:00", None, None),
-    ("13.07.2018", None, None),
+    ("13.07.2018", None, moment(2018, 7, 13)),
+    ("3.7.2018", None, moment(2018, 7, 3)),
+    ("07/13/2018", None, moment(2018, 7, 13)),
+    ("13/07/2018 8:15 PM", None, moment(2018, 7, 13, 20, 15)),
+    ("13-07-2018", None, moment(2018, 7, 13)),
+    ("2018/7/13", None, moment(2018, 7, 13)),
+    ("April 20, 2016", None, moment(2016, 4, 20)),
+    ("Apr 20 2016 12:30 am", None, moment(2016, 4, 20, 0, 30)),
+    ("20 April 2016", None, moment(2016, 4, 20)),
+    ("20-Apr-2016", None, moment(2016, 4, 20)),
+    ("Wed, 20 Apr 2016 10:15:00 -0400", None, moment(2016, 4, 20, 14, 15)),
+    ("2018-07-13 20:15:00 EST", None, moment(2018, 7, 14, 1, 15)),
+    ("13.07.2018 20:15 CEST", None, moment(2018, 7, 13, 18, 15)),
+    ("13.07.18", None, None),
+    ("13.13.2018", None, None),
+    ("February 30, 2016", None, None),
+    ("13.07.2018 20:15 LMT", None, None),
+    ("13/07/2018 13:15 PM", None, None),
     ("٢٠١٨-07-13", None, None),
     ("inf", None, None),
     ("nan", None, None),
@@ -95,12 +128,16 @@ def test_one_meaning_in_every_role(text, number, time):
 
 
 def test_a_column_has_the_meanings_of_its_strings():
-    texts = [text for text, _, _ in MEANINGS] * 2
-    assert parse_numbers(pl.Series(texts)).to_list() == [number for _, number, _ in MEANINGS] * 2
-    assert parse_times(pl.Series(texts)).to_list() == [time for _, _, time in MEANINGS] * 2
-    assert (
-        is_date(pl.Series(texts)).to_list() == [number is None and time is not None for _, number, time in MEANINGS] * 2
-    )
+    numbers = [
+        (text, number) for text, number, _ in MEANINGS if number is None or ("," not in text and text.count(".") < 2)
+    ]
+    times = [(text, time) for text, _, time in MEANINGS if not text.startswith("07/")]
+    for _ in range(2):  # also where there are many
+        assert parse_numbers(pl.Series([text for text, _ in numbers])).to_list() == [number for _, number in numbers]
+        assert parse_times(pl.Series([text for text, _ in times])).to_list() == [time for _, time in times]
+        found = is_date(pl.Series([text for text, _ in times])).to_list()
+        assert found == [time is not None and parse_number(text) is None for text, time in times]
+        numbers, times = numbers * 20, times * 20
 
 
 DIGITS = st.text("0123456789", min_size=1, max_size=9)
@@ -128,10 +165,14 @@ def test_roles_agree(text):
 
 
 @given(st.lists(st.none() | TEXTS, max_size=20))
-def test_a_column_is_parsed_value_by_value(texts):
+def test_a_column_is_parsed_value_by_value_once_its_formats_are_known(texts):
     values = pl.Series("c", texts, dtype=pl.String)
-    assert parse_numbers(values).to_list() == [parse_number(text) for text in texts]
-    assert parse_times(values).to_list() == [parse_time(text) for text in texts]
+    for decimal, order in ((".", "dmy"), (",", "mdy")):
+        assert parse_numbers(values, decimal).to_list() == [parse_number(text, decimal) for text in texts]
+        assert parse_times(values, order).to_list() == [parse_time(text, order) for text in texts]
+    mark, order = decimal_mark(values), date_order(values)
+    assert parse_numbers(values).to_list() == parse_numbers(values, mark and mark.value).to_list()
+    assert parse_times(values).to_list() == parse_times(values, order and order.value).to_list()
     assert parse_numbers(values).dtype == pl.Float64
     assert parse_times(values).dtype == pl.Int64
 

@@ -112,7 +112,7 @@ BAD = [
     ("add_users", {"reader": []}),
     ("add_items", {"book": [1, 1]}),
     ("add_items", {"book": [1.5]}),
-    ("add_ratings", {"reader": ["a", "b"], "book": [100, 101], "rating": [5, None]}),
+    ("add_ratings", {"reader": ["a", "b"], "book": [100, 101], "rating": [5, "many"]}),
     ("add_ratings", {"reader": ["a", "b"], "book": [100, 101], "rating": ["good", "bad"]}),
     ("add_ratings", {"reader": ["a", ""], "book": [100, 101], "rating": [1, 2]}),
     ("add_ratings", {"reader": ["a"], "book": [100]}),

@@ -149,7 +149,7 @@ def test_an_explanation_of_many_pairs_lists_the_largest_and_sums_all():
     assert shares == sorted(shares, reverse=True)
 
 
-@pytest.mark.parametrize(("kind", "value"), [("date", "16.7.2019"), ("number", "38 kg"), ("standard", "38 kg")])
+@pytest.mark.parametrize(("kind", "value"), [("date", "16.7.19"), ("number", "38 kg"), ("standard", "38 kg")])
 def test_a_column_that_cannot_be_what_it_was_declared_is_refused(kind, value):
     items = {"item_id": ["x", "y"], "c": [value, f"{value}!"]}
     with pytest.raises(bitfm.ValueInTableError, match=f"items, column 'c'.*{value}"):

@@ -235,7 +235,7 @@ def test_of_several_ratings_the_latest_counts():
     ("table", "error"),
     [
         ({"u": [1, 2], "i": [1, None], "rating": [1, 2]}, ValueInTableError),
-        ({"u": [1, 2], "i": [1, 2], "rating": [1, float("nan")]}, ValueInTableError),
+        ({"u": [1, 2], "i": [1, 2], "rating": [1, float("inf")]}, ValueInTableError),
         ({"u": [1, 2], "i": [1, 2], "stars": [1, 2]}, MissingColumnError),
     ],
 )

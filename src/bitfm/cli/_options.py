@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-__all__ = ["names_of", "pairs_of", "with_options_of"]
+if TYPE_CHECKING:
+    from bitfm.data.tables.facts import Reading
+
+__all__ = ["names_of", "pairs_of", "reading", "with_options_of"]
 
 
 def with_options_of(*groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -51,11 +55,53 @@ def _check_share(share: float | None) -> float | None:
     return share
 
 
+class DecimalMark(StrEnum):
+    """What is before the fraction of a number."""
+
+    point = "."
+    comma = ","
+
+
+class DateOrder(StrEnum):
+    """What is first in a date."""
+
+    dmy = "dmy"
+    mdy = "mdy"
+
+
+class Missing(StrEnum):
+    """What is done with rows without a rating."""
+
+    drop = "drop"
+    error = "error"
+
+
+def reading(source: Any) -> Reading:
+    """Return how files are to be read: what a command was told, in its parameters or as attributes of its options."""
+    from bitfm.data.tables.facts import Reading
+
+    told = source if isinstance(source, Mapping) else vars(source)
+    names = ("separator", "quote", "escape", "encoding", "skip_bad", "decimal")
+    given: dict[str, Any] = {name: told[name] for name in names}
+    given["decimal"] = None if given["decimal"] is None else str(given["decimal"])
+    return Reading(**given)
+
+
 Texts: TypeAlias = list[str] | None  # of what may be given several times
 _ROWS = "Ratings or events: CSV, Parquet, JSON lines; - is stdin."
 Interactions = Annotated[str, typer.Option(metavar="FILE", help=_ROWS)]
 Columns = Annotated[str | None, typer.Option(metavar="A,B,C", help="Names of the columns, if the file has none.")]
 Separator = Annotated[str | None, typer.Option(metavar="TEXT", help="Between columns; guessed by default.")]
+_QUOTE = 'What encloses cells, "" if nothing; found by default.'
+Quote = Annotated[str | None, typer.Option(metavar="CHAR", help=_QUOTE)]
+_ESCAPE = 'What makes the next character text, "" if nothing; found by default.'
+Escape = Annotated[str | None, typer.Option(metavar="CHAR", help=_ESCAPE)]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of texts, e.g. windows-1252; found by default.")]
+SkipBad = Annotated[int, typer.Option(metavar="N", min=0, help="Skip up to N lines that are no rows, and count them.")]
+_DECIMAL = "Decimal mark of numbers; found for each column by default."
+Decimal = Annotated[DecimalMark | None, typer.Option(help=_DECIMAL)]
+_DATES = "Day or month first, as in 03/04/2018; found for each column by default."
+Dates = Annotated[DateOrder | None, typer.Option(help=_DATES)]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of the split and of every fit.")]
 _HELD_OUT = "Hold out this share of each user's interactions, e.g. 0.5."
 Test = Annotated[float | None, typer.Option(metavar="SHARE", callback=_check_share, help=_HELD_OUT)]

@@ -13,7 +13,7 @@ from typer import Option
 from bitfm.cli import _options as option
 from bitfm.cli._config import source_of
 from bitfm.cli._options import names_of, pairs_of
-from bitfm.cli.screen import busy, note
+from bitfm.cli.screen import busy, note, notes_of_warnings
 from bitfm.data.columns.kinds import kind_names
 from bitfm.errors import TableError, ValueInTableError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bitfm import Recommender
     from bitfm.data import Interactions
+    from bitfm.data.tables.facts import Reading
     from bitfm.models import Callback
 
 __all__ = ["FitOptions", "LoadedTables", "latest", "need_measurable", "read_named"]
@@ -30,6 +31,7 @@ _LARGEST_RATING = 1000  # that bitfm.evaluation.ndcg takes
 _KINDS = kind_names()
 _COUNTS = "What events of a kind count for, e.g. buy=10. Repeatable."
 _FORGET = "Of events: keep no user in the model, nor what users did."
+_MISSING = "Whether rows without a rating are dropped and counted, or an error."
 _HOW = f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Repeatable."
 
 
@@ -57,6 +59,13 @@ class FitOptions:
     title: Annotated[str | None, Option(metavar="NAME", help="Column of --items to show beside ids.")] = None
     kind: Annotated[option.Texts, Option(metavar="COLUMN=KIND", help=_HOW)] = None
     separator: option.Separator = None
+    quote: option.Quote = None
+    escape: option.Escape = None
+    encoding: option.Encoding = None
+    skip_bad: option.SkipBad = 0
+    decimal: option.Decimal = None
+    dates: option.Dates = None
+    missing: Annotated[option.Missing, Option(help=_MISSING)] = option.Missing.drop
 
     @classmethod
     def of(cls, context: typer.Context) -> FitOptions:
@@ -87,17 +96,23 @@ class FitOptions:
                 raise typer.BadParameter(said, param_hint=f"--{side}-columns")
         from bitfm.data import Interactions
 
-        table = read_named(self.interactions, self.columns, self.separator)
+        how = option.reading(self)
+        table = read_named(self.interactions, self.columns, how)
         context = names_of(self.context) or ()
         roles: dict[str, Any] = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
-        interactions = Interactions.of(table, **roles, context=context, event=self.event, weight=self.weight)
+        roles |= {"context": context, "event": self.event, "weight": self.weight, "missing": str(self.missing)}
+        with notes_of_warnings():
+            interactions = Interactions.of(table, **roles, **self.formats())
         if to_split:
             interactions = latest(interactions)
             need_measurable(interactions)
-        users, items = (
-            _side(sources or (), columns or (), name, self.separator) for _, name, sources, columns in sides
-        )
+        users, items = (_side(sources or (), columns or (), name, how) for _, name, sources, columns in sides)
         return LoadedTables(self, interactions, users, items, kinds)
+
+    def formats(self) -> dict[str, Any]:
+        """Return the decimal mark and the order of day and month, None where they are to be found."""
+        told = {"decimal": self.decimal, "dates": self.dates}
+        return {name: None if value is None else str(value) for name, value in told.items()}
 
     def about_events(self) -> dict[str, Any]:
         """Return what a recommender is told about events."""
@@ -114,8 +129,11 @@ class FitOptions:
         of_sides = {"user_columns": self.user_columns, "item_columns": self.item_columns}
         nested = {name: [names_of(names) for names in given or ()] for name, given in of_sides.items()}
         pairs = {"kind": pairs_of("--kind", self.kind), "event_weight": pairs_of("--event-weight", self.event_weight)}
-        settings = asdict(self) | lists | nested | pairs
-        return {name.replace("_", "-"): value for name, value in settings.items() if value}
+        settings = asdict(self) | lists | nested | pairs | self.formats() | {"missing": str(self.missing)}
+        empty = {name for name in ("quote", "escape") if settings[name] == ""}  # says that there is none
+        defaults = {"missing": "drop"}
+        kept = {name: value for name, value in settings.items() if value or name in empty}
+        return {name.replace("_", "-"): value for name, value in kept.items() if defaults.get(name) != value}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +148,8 @@ class LoadedTables:
 
     def fit(self, rec: Recommender, rows: Interactions, callback: Callback, *, keep: bool = False) -> None:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
-        tables = {"users": self.users, "items": self.items, "title": self.options.title}
-        rec.fit(rows, **tables, callback=callback, keep_training_data=keep)  # type: ignore[arg-type]
+        tables = {"users": self.users, "items": self.items, "title": self.options.title, **self.options.formats()}
+        rec.fit(rows, **tables, callback=callback, keep_training_data=keep)
 
 
 def latest(interactions: Interactions) -> Interactions:
@@ -153,19 +171,19 @@ def need_measurable(interactions: Interactions) -> None:
     )
 
 
-def read_named(source: str, columns: str | None, separator: str | None) -> pl.DataFrame:
+def read_named(source: str, columns: str | None, how: Reading) -> pl.DataFrame:
     """Read a table; its columns may be named, with commas between them."""
-    from bitfm.data import read_table
+    from bitfm.data.tables.read import read_file
 
-    with busy(f"reading {source}"):
-        return read_table(source, columns=names_of(columns), separator=separator)
+    with notes_of_warnings(), busy(f"reading {source}"):
+        return read_file(source, names_of(columns), how)[0]
 
 
-def _side(sources: Sequence[str], columns: Sequence[str], name: str, separator: str | None) -> pl.DataFrame | None:
+def _side(sources: Sequence[str], columns: Sequence[str], name: str, how: Reading) -> pl.DataFrame | None:
     """Read the tables of one side, and join them by id."""
     joined: pl.DataFrame | None = None
     for source, names in itertools.zip_longest(sources, columns):
-        table = read_named(source, names, separator)
+        table = read_named(source, names, how)
         if name not in table.columns:
             table = table.rename({table.columns[0]: name})
         joined = table if joined is None else _join(joined, table, name, source)

@@ -8,12 +8,13 @@ import typer
 
 from bitfm.cli import _options as option
 from bitfm.cli._options import names_of
-from bitfm.cli.screen import show
+from bitfm.cli.screen import notes_of_warnings, print_json, show
 
 if TYPE_CHECKING:
     import polars as pl
 
 _EXAMPLES = 3
+_FACTS = ("encoding", "separator", "quote", "escape", "skipped")
 _LONGEST = 40  # characters of an example
 _FORMATS = "CSV and the like, Parquet, JSON lines, libFM; - is stdin."
 
@@ -22,23 +23,37 @@ def describe(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help=_FORMATS)],
     columns: option.Columns = None,
     separator: option.Separator = None,
+    quote: option.Quote = None,
+    escape: option.Escape = None,
+    encoding: option.Encoding = None,
+    skip_bad: option.SkipBad = 0,
+    decimal: option.Decimal = None,
+    dates: option.Dates = None,
     as_json: option.Json = False,
 ) -> None:
-    """Show the columns of tables: types, distinct and missing values, examples, and the kind that fit infers."""
-    from bitfm.data import read_table
+    """Show how tables are written, and their columns: types, missing values, examples, and the kind that fit infers."""
+    how = option.reading(locals())
+    from bitfm.data.tables.read import read_file
 
     if columns is not None and len(files) > 1:
         raise typer.BadParameter(f"names of columns were given for {len(files)} files; describe them one by one")
     for name in files:
-        frame = read_table(name, columns=names_of(columns), separator=separator)
-        rows = [_facts(column) for column in frame]
-        show(name, rows, caption=f"{len(frame):,} rows, {frame.width} columns", as_json=as_json)
+        with notes_of_warnings():
+            frame, facts = read_file(name, names_of(columns), how)
+        rows = [_facts(column, how.decimal, None if dates is None else str(dates)) for column in frame]
+        caption = f"{len(frame):,} rows, {frame.width} columns"
+        if as_json:
+            about = {"format": facts.format, **dict(zip(_FACTS, facts[1:6], strict=True))}
+            print_json({"title": name, "caption": caption, "file": about, "rows": rows})
+        else:
+            show(name, rows, caption=f"{caption}; {facts}")
 
 
-def _facts(column: pl.Series) -> dict[str, Any]:
+def _facts(column: pl.Series, decimal: str | None, dates: str | None) -> dict[str, Any]:
     from bitfm.data import infer_kind
 
-    distinct, inferred = _values(column).unique(maintain_order=True), infer_kind(column.name, column)
+    distinct = _values(column).unique(maintain_order=True)
+    inferred = infer_kind(column.name, column, decimal=decimal, dates=dates)
     return {
         "column": column.name,
         "type": str(column.dtype),

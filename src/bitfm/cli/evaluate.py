@@ -11,7 +11,7 @@ import typer
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, model_alone
 from bitfm.cli._tables import latest, need_measurable, read_named
-from bitfm.cli.screen import busy, line, note, print_json, show
+from bitfm.cli.screen import busy, line, note, notes_of_warnings, print_json, show
 from bitfm.errors import TableError
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ def evaluate(
     model: option.Model = None,
     columns: option.Columns = None,
     separator: option.Separator = None,
+    quote: option.Quote = None,
+    escape: option.Escape = None,
+    encoding: option.Encoding = None,
+    skip_bad: option.SkipBad = 0,
     without: Annotated[option.Texts, typer.Option(metavar="FIELD", help=_WITHOUT)] = None,
     k: Annotated[int, typer.Option("--k", min=1, help="How many items to look at.")] = 10,
     baselines: option.Baselines = False,
@@ -45,7 +49,10 @@ def evaluate(
     import bitfm
 
     rec = bitfm.load(path)
-    table = rec.interactions(read_named(interactions, columns, separator))
+    marks = {rec.state.roles.decimal, *(getattr(column.kind, "decimal", None) for column in rec.state.context)}
+    how = option.reading({**locals(), "decimal": "," if "," in marks else None})
+    with notes_of_warnings():
+        table = rec.interactions(read_named(interactions, columns, how))
     need_measurable(table)
     begin = time.perf_counter()
     held_out = None if everything else rec.held_out

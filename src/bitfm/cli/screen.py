@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from bitfm.errors import BitfmWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,6 +66,19 @@ def error(message: str) -> None:
 def note(message: str) -> None:
     """Print a remark to standard error, so that standard output stays the result."""
     _stderr.print(_plain_lines(message), style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def notes_of_warnings() -> Iterator[None]:
+    """Print what bitfm warns of as remarks, such as how many lines were skipped."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", BitfmWarning)
+        yield
+    for one in said:
+        if issubclass(one.category, BitfmWarning):
+            note(str(one.message))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def line(message: str) -> None:

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from bitfm.data.columns.number import Number
     from bitfm.data.columns.text import Text
     from bitfm.data.feature_table import FeatureTable
+    from bitfm.data.formats import Choice
     from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
     from bitfm.data.libfm import read_libfm, write_libfm
     from bitfm.data.one_hot import history, raters
-    from bitfm.data.parsing import as_words, parse_numbers, parse_times
+    from bitfm.data.parsing import as_words, date_order, decimal_mark, parse_numbers, parse_times
     from bitfm.data.tables.read import read_table
     from bitfm.data.vocabulary import Vocabulary
     from bitfm.data.words import Words
@@ -27,6 +28,7 @@ __all__ = [
     "Block",
     "Blocks",
     "Category",
+    "Choice",
     "ColumnRoles",
     "DateParts",
     "FeatureTable",
@@ -44,6 +46,8 @@ __all__ = [
     "Vocabulary",
     "Words",
     "as_words",
+    "date_order",
+    "decimal_mark",
     "history",
     "infer_kind",
     "kind_names",
@@ -72,7 +76,8 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),
         "bitfm.data.one_hot": ("history", "raters"),
-        "bitfm.data.parsing": ("as_words", "parse_numbers", "parse_times"),
+        "bitfm.data.formats": ("Choice",),
+        "bitfm.data.parsing": ("as_words", "date_order", "decimal_mark", "parse_numbers", "parse_times"),
         "bitfm.data.tables.read": ("read_table",),
         "bitfm.data.vocabulary": ("Vocabulary",),
         "bitfm.data.words": ("Words",),

@@ -11,13 +11,14 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from bitfm.errors import DataFileError
 from bitfm.validation import check_path
 
 STANDARD_INPUT = "-"
 _CHUNK_BYTES = 1 << 20
+_NO_CONTROLS = bytes(code for code in range(256) if not 0x80 <= code < 0xA0)
 
 
 @contextlib.contextmanager
@@ -82,23 +83,77 @@ def _memory() -> int:
     return min(size for size in sizes if size > 0)
 
 
-def as_utf8(name: str, content: bytes) -> bytes:
-    r"""Return a text in UTF-8 with ``\n`` or ``\r\n`` between lines."""
+class Decoded(NamedTuple):
+    """A text in UTF-8, the encoding it was found or said to be in, and which of its lines were not in that encoding."""
+
+    content: bytes
+    encoding: str
+    skipped: tuple[int, ...] = ()
+
+
+def as_utf8(name: str, content: bytes, encoding: str | None = None, skip_bad: int = 0) -> Decoded:
+    r"""Return a text in UTF-8 with ``\n`` or ``\r\n`` between lines.
+
+    Without an encoding it is UTF-8, UTF-16, or else Windows-1252, or Latin-1 where that has no such characters. With
+    one, up to ``skip_bad`` lines may be skipped that are not in it.
+    """
+    skipped: tuple[int, ...] = ()
+    if encoding is not None:
+        content, skipped = _from_encoding(name, content, encoding, skip_bad)
     zero = content.find(b"\0", 0, 2)  # of an ASCII character in UTF-16 without a mark
     if zero >= 0 or content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        content = _from_utf16(name, content, ("utf-16-be", "utf-16-le", "utf-16")[zero])
+        content, found = _from_utf16(name, content, ("utf-16-be", "utf-16-le", "utf-16")[zero]), "utf-16"
+    else:
+        found = encoding or "utf-8"
     if b"\0" in content:
         raise DataFileError(f"{name} holds zero bytes and is no text; expected a table in a format that bitfm reads")
     content = content.removeprefix(codecs.BOM_UTF8)
-    if not content.isascii():
+    if encoding is None and not content.isascii():
         try:
             content.decode()
         except UnicodeDecodeError as error:
             with contextlib.suppress(UnicodeDecodeError):  # UTF-8 but for halves of characters
                 content.decode(errors="surrogatepass")
                 raise _half(name, 1 + content.count(b"\n", 0, error.start)) from None
-            content = content.decode("latin-1").encode()
-    return content if b"\n" in content else content.replace(b"\r", b"\n")
+            content, found = _from_one_byte(content)
+    return Decoded(content if b"\n" in content else content.replace(b"\r", b"\n"), found, skipped)
+
+
+def _from_one_byte(content: bytes) -> tuple[bytes, str]:
+    """Return a text of one byte per character in UTF-8; where Latin-1 has controls, Windows has quotes and €."""
+    if content.translate(None, _NO_CONTROLS):
+        with contextlib.suppress(UnicodeDecodeError):
+            return content.decode("windows-1252").encode(), "windows-1252"
+    return content.decode("latin-1").encode(), "latin-1"
+
+
+def _from_encoding(name: str, content: bytes, encoding: str, skip_bad: int) -> tuple[bytes, tuple[int, ...]]:
+    """Return a text in UTF-8, and the lines that were skipped as they are not in the encoding that was given."""
+    try:
+        codec = codecs.lookup(encoding)
+        if not codec._is_text_encoding:  # noqa: SLF001 (such as rot13, which Python has too)
+            raise LookupError
+    except (LookupError, ValueError):
+        told = f"encoding is {encoding!r}, which Python has not; expected one such as 'utf-8' or 'windows-1252'"
+        raise ValueError(told) from None
+    try:
+        return content.decode(encoding).encode(), ()
+    except UnicodeError as error:
+        begin = getattr(error, "start", 0)
+        line = 1 + content.count(b"\n", 0, begin)
+        told = f"{name}, line {line}: not in the encoding {encoding} ({first_line(error)})"
+        wide = "a\n".encode(encoding).removesuffix(b"a\n") or len("\n".encode(encoding)) > 1
+        if skip_bad == 0 or wide:
+            raise DataFileError(f"{told}; give the encoding it is in, or skip such lines with skip_bad=") from None
+    kept, skipped = [], []
+    for number, text in enumerate(content.split(b"\n"), 1):
+        try:
+            kept.append(text.decode(encoding).encode())
+        except UnicodeError:
+            skipped.append(number)
+    if len(skipped) > skip_bad:
+        raise DataFileError(f"{told}, nor are {len(skipped) - 1:,} others; give the encoding it is in")
+    return b"\n".join(kept), tuple(skipped)
 
 
 def _from_utf16(name: str, content: bytes, encoding: str) -> bytes:

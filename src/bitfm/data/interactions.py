@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,17 +13,22 @@ import numpy.typing as npt
 import polars as pl
 
 from bitfm.data.files import quoted
+from bitfm.data.formats import check_decimal, check_order
 from bitfm.data.parsing import as_text
 from bitfm.data.splits import split_per_user
 from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of, with_missing
 from bitfm.data.vocabulary import PackedStrings, Vocabulary
-from bitfm.errors import TableError, ValueInTableError
+from bitfm.errors import BitfmWarning, EmptyTableError, TableError, ValueInTableError
+from bitfm.validation import check_choice
 
 __all__ = ["ColumnRoles", "HeldOut", "Interactions"]
 
 
 class ColumnRoles(NamedTuple):
     """Which columns of a table of interactions are what; without a target every row is an event.
+
+    ``decimal`` is the decimal mark of targets, or weights, and ``dates`` the order of day and month in times, if they
+    were given or found in strings; ``missing`` is what is done with rows without a target.
 
     Examples
     --------
@@ -37,6 +43,9 @@ class ColumnRoles(NamedTuple):
     time: str | None = None
     event: str | None = None
     weight: str | None = None
+    decimal: str | None = None
+    dates: str | None = None
+    missing: str = "drop"
 
 
 class HeldOut(NamedTuple):
@@ -116,6 +125,9 @@ class Interactions:
         time: str | None = None,
         event: str | None = None,
         weight: str | None = None,
+        decimal: str | None = None,
+        dates: str | None = None,
+        missing: str = "drop",
         what: str = "interactions",
         optional: Sequence[str] = (),
     ) -> Interactions:
@@ -125,7 +137,7 @@ class Interactions:
         ----------
         table
             Interactions are returned as they are.
-        user, item, target, context, time, event, weight
+        user, item, target, context, time, event, weight, decimal, dates, missing
             As for `Recommender.fit`.
         what : str, default "interactions"
             What the table is, for messages.
@@ -137,7 +149,10 @@ class Interactions:
         context = (context,) if isinstance(context, str) else tuple(context)
         if len(set(context)) < len(context):
             raise ValueError(f"context: {', '.join(map(repr, context))} names a column twice; name each once.")
-        frame, frames = as_frame(what, table)
+        check_choice("missing", missing, ("drop", "error"))
+        check_decimal("decimal", decimal)
+        check_order("dates", dates)
+        frame, frames = as_frame(what, table, decimal)
         absent = [name for name in optional if name not in frame.columns]
         frame = with_missing(frame, [name for name in absent if name in context])
         time, event, weight = (None if name in absent else name for name in (time, event, weight))
@@ -151,18 +166,26 @@ class Interactions:
         need_columns(what, frame, context)
         need_rows(what, frame)
         users, items = ids_of(what, frame, user), ids_of(what, frame, item)
-        return cls(
+        ratings = weights = times = None
+        if target is not None:
+            ratings, decimal = numbers_of(what, frame, target, decimal, allow_missing=missing == "drop")
+        elif weight is not None:
+            weights, decimal = numbers_of(what, frame, weight, decimal)
+        if time is not None:
+            times, dates = times_of(what, frame, time, dates)
+        read = cls(
             users.text,
             items.text,
             (users.whole, items.whole),
-            None if target is None else numbers_of(what, frame, target),
-            None if time is None else times_of(what, frame, time),
+            ratings,
+            times,
             frame[list(context)] if context else None,
-            ColumnRoles(user, item, target, context, time, event, weight),
+            ColumnRoles(user, item, target, context, time, event, weight, decimal, dates, missing),
             frames,
             kinds=None if event is None else _kinds_of(what, frame, event),
-            weights=None if weight is None else numbers_of(what, frame, weight),
+            weights=weights,
         )
+        return read if ratings is None else read._with_ratings(what, ~np.isnan(ratings))
 
     def __len__(self) -> int:
         return len(self.users)
@@ -180,6 +203,18 @@ class Interactions:
             kinds=None if self.kinds is None else self.kinds[rows],
             weights=None if self.weights is None else self.weights[rows],
         )
+
+    def _with_ratings(self, what: str, rated: npt.NDArray[np.bool_]) -> Interactions:
+        """Return the rows that have a rating, and warn of the others."""
+        dropped = len(rated) - int(np.count_nonzero(rated))
+        if not dropped:
+            return self
+        column = f"{what}, column {quoted(self.roles.target)}"
+        if dropped == len(rated):
+            raise EmptyTableError(f"{column}: all {dropped:,} ratings are missing; without ratings, give target=None")
+        told = f"{column}: dropped {dropped:,} of {len(rated):,} rows, whose rating is missing"
+        warnings.warn(f"{told}; missing='error' (--missing error) refuses them", BitfmWarning, stacklevel=3)
+        return self.take(rated)
 
     def latest(self) -> Interactions:
         """Return the latest rating of each user and item: by time, or else the last row.

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from bitfm.data.forks import few, need_threads, present, with_nulls
+from bitfm.data.formats import (
+    BLANKS,
+    Choice,
+    check_decimal,
+    check_order,
+    decide_decimal,
+    decide_order,
+    read_moment,
+    read_number,
+)
+from bitfm.data.iso import iso_dates
 from bitfm.data.vocabulary import Vocabulary
 
-_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", r"\N")  # in a column of numbers
 _TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
 _CALENDAR = -62_135_510_400, 253_402_214_400  # seconds since 1970; a day of either end is left to zones
 _LATEST = 2**53  # seconds; beyond it a double no longer holds each
-BLANK = f"[{_BLANKS}]"  # as Polars strips them; Python's own has four control characters more
-_WRITTEN = re.compile(  # 1,299.50 or $4.99 or 12 %
-    rf"([-+]?)[$€£¥]?{BLANK}?([0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(\.[0-9]+)?{BLANK}?[$€£¥%]?"
-)
-_CLOCK = r"([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,][0-9]+)?)?)?"
-_ZONE = r"(?:Z|UTC|([+-])([0-9]{2})(?::?([0-9]{2}))?)"
-_DATE = rf"^([0-9]{{4}}-?(?:[0-9]{{2}}-?[0-9]{{2}}|W[0-9]{{2}}(?:-?[1-7])?))(?:[T ]{_CLOCK}{BLANK}?{_ZONE}?)?$"
 _PLAIN_VALUE = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _DATE_VALUE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
 
@@ -84,7 +88,7 @@ def as_words(values: pl.Series) -> pl.Series:
     """Return a column as text without blanks around it; empty is missing."""
     text = as_text(values)
     if few(len(text)):
-        words = [None if one is None else one.strip(_BLANKS) or None for one in text.to_list()]
+        words = [None if one is None else one.strip(BLANKS) or None for one in text.to_list()]
         return pl.Series(values.name, words, dtype=pl.String)
     text = text.str.strip_chars()
     return text.set(text == "", None)
@@ -95,29 +99,76 @@ def is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((numbers == np.floor(numbers)) & (np.abs(numbers) < _TOO_LARGE))
 
 
-def parse_numbers(values: pl.Series) -> pl.Series:
+def parse_numbers(values: pl.Series, decimal: str | None = None) -> pl.Series:
     """Return the finite numbers that values are, or that strings stand for.
 
-    Strings are plain numbers such as ``4.99`` and ``5e-1``, or written for people: ``$4.99``, ``1,299`` and ``12 %``.
-    Blanks around them do not matter. Booleans are 1 and 0. A value that is missing, infinite or not a number is null.
+    Strings are plain numbers such as ``4.99`` and ``5e-1``, or written for people: ``$4.99``, ``1,299``, ``1.234,50 €``
+    and ``12 %``. Blanks around them do not matter. Booleans are 1 and 0. A value that is missing, infinite or not a
+    number is null.
+
+    Parameters
+    ----------
+    decimal : "." or ",", optional
+        The decimal mark. By default the one that more of the strings can be read with only: see `decimal_mark`.
 
     Examples
     --------
     >>> parse_numbers(pl.Series(["4.99", "$4.99", "1,299", "1_000", "2018-07-13", None])).to_list()
     [4.99, 4.99, 1299.0, None, None, None]
+    >>> parse_numbers(pl.Series(["17,94", "1.299", "1.234,50 €"])).to_list()
+    [17.94, 1299.0, 1234.5]
     """
+    return read_numbers(values, decimal)[0]
+
+
+def read_numbers(values: pl.Series, decimal: str | None = None) -> tuple[pl.Series, Choice | None]:
+    """Return what `parse_numbers` does, and the decimal mark that was found, if none was given and there is any."""
+    check_decimal("decimal", decimal)
     if values.dtype.is_numeric() or values.dtype == pl.Boolean:
-        return plain_numbers(values)
-    text = as_words(values)
-    return _filled(plain_numbers(text), text, _written_numbers)
+        return plain_numbers(values), None
+    text, choice = as_words(values), None
+    numbers = plain_numbers(text)
+    if decimal != "," and numbers.null_count() == text.null_count():  # there is no comma in any of them
+        return numbers, _decimal(text, numbers, []) if decimal is None else None
+    odd = _Gaps.of(text, numbers)
+    found = None if decimal == "," else [(one, read_number(one, ".")) for one in odd.texts]
+    if decimal is None and found is not None:
+        choice = _decimal(text, numbers, found)
+        decimal = "." if choice is None else choice.value
+    if decimal == "," or found is None:
+        pointed = _pointed(text) & present(numbers)
+        if pointed.any():
+            numbers = with_nulls(numbers, pointed)
+            odd = _Gaps.of(text, numbers)
+        found = [(one, read_number(one, ",")) for one in odd.texts]
+    read = pl.Series(text.name, [number for _, number in found], dtype=pl.Float64)
+    return odd.filled(numbers, plain_numbers(read)), choice
 
 
-def quantities(values: pl.Series) -> pl.Series:
+def decimal_mark(values: pl.Series) -> Choice | None:
+    """Return the decimal mark of a column's strings, and whether they decide it; None if none has a mark.
+
+    Examples
+    --------
+    >>> decimal_mark(pl.Series(["1.299", "17,94", "5"]))
+    Choice(value=',', decided=True, example='17,94')
+    >>> decimal_mark(pl.Series(["1,299"]))
+    Choice(value='.', decided=False, example='1,299')
+    """
+    return read_numbers(values)[1] if _is_text(values) else None
+
+
+def quantities(values: pl.Series, decimal: str | None = None) -> pl.Series:
     """Return what `parse_numbers` does, but also a duration in seconds and a date in seconds since 1970."""
+    return read_quantities(values, decimal)[0]
+
+
+def read_quantities(values: pl.Series, decimal: str | None = None) -> tuple[pl.Series, Choice | None]:
+    """Return what `quantities` does, and the decimal mark that was found, if none was given and there is any."""
     if values.dtype in (pl.Duration, pl.Date, pl.Datetime):
         ticks, per_second = _ticks(values)
-        return with_nulls(pl.Series(values.name, ticks / per_second), ~present(values))
-    return parse_numbers(values)
+        return with_nulls(pl.Series(values.name, ticks / per_second), ~present(values)), None
+    return read_numbers(values, decimal)
 
 
 def plain_numbers(values: pl.Series) -> pl.Series:
@@ -126,45 +177,95 @@ def plain_numbers(values: pl.Series) -> pl.Series:
     return with_nulls(numbers, ~np.isfinite(numbers.to_numpy()))
 
 
-def parse_times(values: pl.Series) -> pl.Series:
+def parse_times(values: pl.Series, order: str | None = None) -> pl.Series:
     """Return times in whole seconds since 1970, UTC.
 
-    Numbers, and strings of plain numbers, are such seconds. Other strings are dates as in ISO 8601, with or without a
-    time and a zone, or week dates. Without a zone they are in UTC. A value that is missing or not a time is null.
+    Numbers, and strings of plain numbers, are such seconds. Other strings are dates as in ISO 8601, or written for
+    people (``27.11.2021``, ``07/13/2018``, ``April 20, 2016``), with or without a time and a zone; or week dates.
+    Without a zone they are in UTC. A value that is missing or not a time is null.
+
+    Parameters
+    ----------
+    order : "dmy", "mdy" or "ymd", optional
+        Whether day or month comes first in dates such as 03/04/2018; ``"ymd"`` refuses such dates. By default the order
+        in which more of the strings can be read only: see `date_order`.
 
     Examples
     --------
     >>> parse_times(pl.Series(["1970-01-02", "1970-01-01T02:00:05+02:00", "1970-W01-4", "7.5", "$4.99"])).to_list()
     [86400, 5, 0, 7, None]
+    >>> parse_times(pl.Series(["02/01/1970", "13/01/1970", "January 2, 1970 1:00 PM"])).to_list()
+    [86400, 1036800, 133200]
     """
+    return read_times(values, order)[0]
+
+
+def read_times(values: pl.Series, order: str | None = None) -> tuple[pl.Series, Choice | None]:
+    """Return what `parse_times` does, and the order that was found, if none was given and it is open in any date."""
+    if order != "ymd":
+        check_order("order", order)
     if values.dtype in (pl.Date, pl.Datetime):
         ticks, per_second = _ticks(values)
-        return with_nulls(pl.Series(values.name, ticks // per_second), ~present(values))
+        return with_nulls(pl.Series(values.name, ticks // per_second), ~present(values)), None
     if values.dtype.is_numeric():
-        return _whole_seconds(plain_numbers(values))
-    text = as_words(values)
-    times = _whole_seconds(plain_numbers(text))
-    return _dates(text) if times.null_count() == len(times) else _filled(times, text, _dates)
+        return _whole_seconds(plain_numbers(values)), None
+    text, choice = as_words(values), None
+    times = _plain_times(text)
+    if times.null_count() == text.null_count():
+        return times, None
+    odd = _Gaps.of(text, times)
+    moments = [read_moment(one) for one in odd.texts]
+    if order is None:
+        choice = decide_order((one, moment) for one, moment in zip(odd.texts, moments, strict=True) if moment)
+        order = "mdy" if choice is None else choice.value
+    found = [None if moment is None else moment.at(order) for moment in moments]
+    return odd.filled(times, pl.Series(text.name, found, dtype=pl.Int64)), choice
 
 
-def is_date(text: pl.Series) -> pl.Series:
+def date_order(values: pl.Series) -> Choice | None:
+    """Return whether day or month comes first in a column's strings, and whether they decide it; None if not open.
+
+    Examples
+    --------
+    >>> date_order(pl.Series(["03/04/2018", "07/13/2018"]))
+    Choice(value='mdy', decided=True, example='07/13/2018')
+    >>> date_order(pl.Series(["03/04/2018"]))
+    Choice(value='mdy', decided=False, example='03/04/2018')
+    """
+    return read_times(values)[1] if _is_text(values) else None
+
+
+def is_date(text: pl.Series, order: str | None = None) -> pl.Series:
     """Tell which strings are dates rather than numbers."""
-    return parse_times(text).is_not_null() & plain_numbers(as_words(text)).is_null()
+    return parse_times(text, order).is_not_null() & plain_numbers(as_words(text)).is_null()
 
 
-def parse_number(value: Any) -> float | None:
+def is_missing(values: pl.Series) -> NDArray[np.bool_]:
+    """Tell which values are none: null, NaN, empty strings, and words such as NA in a column of numbers."""
+    if values.dtype.is_float():
+        return np.asarray(np.isnan(values.to_numpy()))  # which has NaN for null
+    if not _is_text(values):
+        return ~present(values)
+    words = as_words(values)
+    named = np.zeros(len(words), bool)
+    for word in MISSING:
+        named |= pl.Series(named).set(words == word, True).to_numpy()
+    return np.asarray(~present(words) | named)
+
+
+def parse_number(value: Any, decimal: str | None = None) -> float | None:
     """Return what `parse_numbers` makes of a value, without the cost of a series for a plain number."""
-    if isinstance(value, int | float) or (isinstance(value, str) and _PLAIN_VALUE.fullmatch(value)):
+    if isinstance(value, int | float) or (decimal != "," and isinstance(value, str) and _PLAIN_VALUE.fullmatch(value)):
         try:
             number = float(value)
         except OverflowError:
             return None
         return number if math.isfinite(number) else None
-    parsed: float | None = parse_numbers(pl.Series([value], strict=False))[0]
+    parsed: float | None = parse_numbers(pl.Series([value], strict=False), decimal)[0]
     return parsed
 
 
-def parse_time(value: Any) -> int | None:
+def parse_time(value: Any, order: str | None = None) -> int | None:
     """Return what `parse_times` makes of a value, without the cost of a series for the usual forms."""
     if isinstance(value, str) and _DATE_VALUE.fullmatch(value):
         with suppress(ValueError):
@@ -174,7 +275,7 @@ def parse_time(value: Any) -> int | None:
     ):
         number = parse_number(value)
         return math.floor(number) if number is not None and abs(number) <= _LATEST else None
-    parsed: int | None = parse_times(pl.Series([value], strict=False))[0]
+    parsed: int | None = parse_times(pl.Series([value], strict=False), order)[0]
     return parsed
 
 
@@ -183,67 +284,37 @@ def number_text(number: float) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
 
 
-def _written_numbers(text: pl.Series) -> pl.Series:
-    """Return the numbers of strings that were written for people."""
-    return plain_numbers(pl.Series(text.name, [_written_number(one) for one in text.to_list()], dtype=pl.Float64))
+def _is_text(values: pl.Series) -> bool:
+    return values.dtype in (pl.String, pl.Object, pl.Categorical, pl.Enum)
 
 
-def _written_number(text: str) -> float | None:
-    found = _WRITTEN.fullmatch(text)
-    return float("".join(part or "" for part in found.groups()).replace(",", "")) if found else None
+def _decimal(text: pl.Series, numbers: pl.Series, odd: list[tuple[str, float | None]]) -> Choice | None:
+    """Return the decimal mark of strings, of which some are plain numbers and the others odd."""
+
+    def plain() -> list[str]:
+        pointed = text.filter(_pointed(text) & present(numbers))
+        known = Vocabulary.of(pointed)
+        return known.take(np.arange(len(known))).to_list()
+
+    return decide_decimal(odd, plain)
 
 
-def _dates(text: pl.Series) -> pl.Series:
-    """Return the seconds since 1970 of strings as in ISO 8601."""
+def _pointed(text: pl.Series) -> NDArray[np.bool_]:
+    """Tell which strings have a point."""
     if few(len(text)):
-        return pl.Series(text.name, [None if one is None else _date(one) for one in text.to_list()], dtype=pl.Int64)
-    groups = text.str.extract_groups(_DATE).struct
-    day = groups.field("1").str.to_date("%Y-%m-%d", strict=False)
-    if day.null_count() > text.null_count():
-        digits = groups.field("1").str.replace_all("-", "", literal=True)
-        week = digits.str.replace(r"^([0-9]{4}W[0-9]{2})$", "${1}1")
-        day = day.fill_null(digits.str.to_date("%Y%m%d", strict=False))
-        day = day.fill_null(week.str.to_date("%GW%V%u", strict=False))
-    seconds = day.dt.epoch("s").cast(pl.Int64)
-    hour, minute, second, hours, minutes = (groups.field(group).cast(pl.Int64).fill_null(0) for group in "23467")
-    seconds = seconds.set((hour > 23) | (minute > 59) | (second > 60) | (hours > 23) | (minutes > 59), None)
-    east = (hours * 60 + minutes) * 60
-    east = east.zip_with((groups.field("5") == "+").fill_null(True), -east)
-    return (seconds + (hour * 60 + minute) * 60 + second - east).alias(text.name)
+        return np.array([one is not None and "." in one for one in text.to_list()], bool)
+    return text.str.contains(".", literal=True).fill_null(False).to_numpy()
 
 
-def _date(text: str) -> int | None:
-    """Return what `_dates` does of one string."""
-    found = re.fullmatch(_DATE, text)
-    if found is None:
-        return None
-    date = found[1].replace("-", "")
-    hour, minute, second, hours, minutes = (int(found[group] or 0) for group in (2, 3, 4, 6, 7))
-    if hour > 23 or minute > 59 or second > 60 or hours > 23 or minutes > 59:
-        return None
-    try:
-        day = _week_day(date) if "W" in date else _day(f"{date[:4]}-{date[4:6]}-{date[6:]}")
-    except ValueError:
-        return None
-    east = (hours * 60 + minutes) * 60
-    return ((day * 24 + hour) * 60 + minute) * 60 + second - (-east if found[5] == "-" else east)
-
-
-def _day(date: str) -> int:
-    """Return a day since 1970, also of the year 0, which Python has not."""
-    return int(np.datetime64(date, "D").astype(np.int64))
-
-
-def _week_day(date: str) -> int:
-    """Return the day since 1970 of a week date such as 2018W285, or of its Monday."""
-    week, weekday = int(date[5:7]), int(date[7:] or 1)
-    begin, end = (
-        fourth - (fourth + 3) % 7 for fourth in (_day(f"{int(date[:4]) + later:04}-01-04") for later in (0, 1))
-    )
-    day = begin + 7 * (week - 1) + weekday - 1
-    if not begin <= day < end:
-        raise ValueError(f"{date} is no day of a week of its year")
-    return day
+def _plain_times(text: pl.Series) -> pl.Series:
+    """Return the seconds since 1970 of strings that are plain numbers, or dates as in ISO 8601."""
+    times = _whole_seconds(plain_numbers(text))
+    if times.null_count() == len(times):
+        return iso_dates(text)
+    if times.null_count() == text.null_count():
+        return times
+    odd = _Gaps.of(text, times)
+    return odd.filled(times, iso_dates(odd.known))
 
 
 def _whole_seconds(numbers: pl.Series) -> pl.Series:
@@ -259,23 +330,37 @@ def _ticks(values: pl.Series) -> tuple[NDArray[np.int64], int]:
     return (ticks * 86_400, 1) if unit is None else (ticks, {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit])
 
 
-def _filled(parsed: pl.Series, text: pl.Series, parse: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """Return what was parsed, and in its gaps what `parse` makes of the distinct strings there."""
-    if parsed.null_count() == text.null_count():
-        return parsed
-    gaps = present(text) & ~present(parsed)
-    odd = text.filter(gaps)
-    known = Vocabulary.of(odd)
-    places = np.zeros(len(text), np.int32)
-    places[gaps] = known.indices(odd)
-    return parsed.zip_with(pl.Series(~gaps), parse(known.take(np.arange(len(known))))[places])
+class _Gaps(NamedTuple):
+    """The strings of a column that were not read, each of them once, and where they are."""
+
+    where: NDArray[np.bool_]
+    known: pl.Series
+    places: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, text: pl.Series, parsed: pl.Series) -> _Gaps:
+        where = present(text) & ~present(parsed)
+        odd = text.filter(where)
+        known = Vocabulary.of(odd)
+        places = np.zeros(len(text), np.int32)
+        places[where] = known.indices(odd)
+        return cls(where, known.take(np.arange(len(known))), places)
+
+    @property
+    def texts(self) -> list[str]:
+        return self.known.to_list()
+
+    def filled(self, parsed: pl.Series, found: pl.Series) -> pl.Series:
+        """Return what was parsed, and in its gaps what was found of the strings there."""
+        return parsed if not len(self.known) else parsed.zip_with(pl.Series(~self.where), found[self.places])
 
 
 def _float_text(values: pl.Series) -> pl.Series:
     """Return floats as Python writes them; how Polars writes very large and very small ones depends on its version."""
     array = values.to_numpy()
     text = with_nulls(values.cast(pl.String), np.isnan(array))
-    far = np.flatnonzero((np.abs(array) >= 1e16) | ((np.abs(array) < 1e-4) & (array != 0)))
+    size = np.abs(array.astype(np.float64))  # 1e-4 in single precision is below it, and has another text
+    far = np.flatnonzero((size >= 1e16) | ((size < 1e-4) & (size != 0)))
     return text.scatter(far, [str(number) for number in array[far]]) if len(far) else text
 
 

@@ -14,7 +14,7 @@ from bitfm.recommender._events.fitting import event_data, fit_events
 from bitfm.recommender._events.state import EventState
 from bitfm.recommender._ratings.fitting import fit_ratings, rating_data
 from bitfm.recommender._ratings.state import RatingState
-from bitfm.recommender._reading import read_tables
+from bitfm.recommender._reading import SideReader, read_tables
 from bitfm.recommender._state import State
 from bitfm.validation import check_integer
 
@@ -25,7 +25,14 @@ __all__ = ["fit_state", "training_data"]
 
 
 def fit_state(
-    settings: Recommender, given: Interactions, users: Any, items: Any, title: str | None, callback: Callback | None
+    settings: Recommender,
+    given: Interactions,
+    users: Any,
+    items: Any,
+    title: str | None,
+    callback: Callback | None,
+    decimal: str | None,
+    dates: str | None,
 ) -> tuple[State, tuple[Blocks, npt.NDArray[np.float64]]]:
     """Read the tables and fit the model; return what was learnt, and what the model has learnt it from."""
     check_integer("random_state", settings.random_state, 0)
@@ -34,7 +41,7 @@ def fit_state(
         for name, default in (("event_weights", None), ("half_life", None), ("keep_interactions", True)):
             if (value := getattr(settings, name)) != default:
                 raise ValueError(f"{name}={value!r} is for events, but there is a target; give target=None.")
-    tables = read_tables(given, users, items, title, settings.kinds or {})
+    tables = read_tables(given, users, items, title, SideReader(settings.kinds or {}, decimal, dates))
     return fit_events(settings, tables, callback) if events else fit_ratings(settings, tables, callback)
 
 

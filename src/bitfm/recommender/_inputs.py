@@ -20,9 +20,12 @@ from bitfm.recommender._state import State
 if TYPE_CHECKING:
     import polars as pl
 
+    from bitfm.data import FittedColumn
+
 __all__ = [
     "context_of",
     "contexts_of",
+    "decimal_of",
     "history_of",
     "interactions_of",
     "logged_pairs_of",
@@ -36,7 +39,14 @@ def interactions_of(state: State, table: Any, what: str) -> Interactions:
     """Read interactions as those that the recommender was fitted on; contexts, times and strengths may be left out."""
     roles = state.roles
     optional = (*roles.context, *(name for name in (roles.time, roles.event, roles.weight) if name is not None))
+    if not isinstance(table, Interactions) and decimal_of(state.context) is not None:
+        table, _ = as_frame(what, table, ",")
     return Interactions.of(table, **roles._asdict(), what=what, optional=optional)
+
+
+def decimal_of(columns: Sequence[FittedColumn]) -> str | None:
+    """Return the decimal mark to read a file with, so that no number is misread: a comma if any column has it."""
+    return "," if any(getattr(column.kind, "decimal", None) == "," for column in columns) else None
 
 
 def contexts_of(state: State, read: Interactions) -> Block | None:
@@ -48,7 +58,7 @@ def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[An
     """Return the indices of users and items to be scored, and contexts where there are any."""
     if _are_pairs(pairs):
         return state.users.indices_of([u for u, _ in pairs]), state.items.indices_of([i for _, i in pairs]), None
-    frame, _ = as_frame("pairs", pairs)
+    frame, _ = as_frame("pairs", pairs, decimal_of(state.context))
     users, items = (
         side.ids.indices(ids_of("pairs", frame, side.id_column).text) for side in (state.users, state.items)
     )
@@ -80,8 +90,8 @@ def logged_pairs_of(state: State, what: str, pairs: Any) -> tuple[npt.NDArray[An
 
 def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFrame]:
     """Return the ids and the columns of users or items; warn of columns that the fit did not have."""
-    frame, _ = as_frame(f"{name}s", table)
     side = state.side(name)
+    frame, _ = as_frame(f"{name}s", table, decimal_of(side.columns))
     known = {side.id_column, *(note.column for note in state.columns if note.side == name)}
     known |= {side.titles.column} if side.titles is not None else set()
     unknown = [column for column in frame.columns if column not in known]

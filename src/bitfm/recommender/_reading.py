@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.data import FittedColumn, Ignored, Kind, infer_kind, kind_of
+from bitfm.data import DateParts, FittedColumn, Ignored, Kind, Number, infer_kind, kind_of
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.files import quoted
@@ -44,10 +45,9 @@ class Tables(NamedTuple):
         return context_block(self.context, self.read.context)
 
 
-def read_tables(given: Interactions, users: Any, items: Any, title: str | None, kinds: Mapping[str, Any]) -> Tables:
+def read_tables(given: Interactions, users: Any, items: Any, title: str | None, reader: SideReader) -> Tables:
     """Read the tables of a fit."""
     read, roles = given.latest(), given.roles
-    reader = SideReader(kinds)
     sides = {
         "user": reader.read("user", users, roles.user, read.users, read.integer_ids[0]),
         "item": reader.read("item", items, roles.item, read.items, read.integer_ids[1], title),
@@ -69,10 +69,14 @@ def pairs_of(sides: Mapping[str, Side], interactions: Interactions) -> dict[str,
 
 
 class SideReader:
-    """Reads the tables of users and of items, and the columns of a context."""
+    """Reads the tables of users and of items, and the columns of a context.
 
-    def __init__(self, kinds: Mapping[str, Any]) -> None:
-        self._kinds = {name: kind_of(kind) for name, kind in kinds.items()}
+    A decimal mark and an order of day and month that are given are those of all columns whose kind says no other.
+    """
+
+    def __init__(self, kinds: Mapping[str, Any], decimal: str | None = None, dates: str | None = None) -> None:
+        self._decimal, self._dates = decimal, dates
+        self._kinds = {name: self._with_formats(kind_of(kind)) for name, kind in kinds.items()}
         self._used: set[str] = set()
         self.notes: list[ColumnNote] = []
 
@@ -85,7 +89,7 @@ class SideReader:
         if table is None:
             return Side(name, id_column, Vocabulary.of(observed), whole)
         what = f"{name}s"
-        frame, _ = as_frame(what, table)
+        frame, _ = as_frame(what, table, self._decimal)
         need_columns(what, frame, [id_column, *([title] if title is not None else [])])
         ids = distinct_ids(what, frame, id_column)
         vocabulary = Vocabulary.of(pl.concat([ids.text.rename("id"), observed.rename("id")]))
@@ -131,8 +135,15 @@ class SideReader:
             if key in self._kinds:
                 self._used.add(key)
                 return self._kinds[key], _DECLARED
-        inferred = infer_kind(name, values)
+        inferred = infer_kind(name, values, decimal=self._decimal, dates=self._dates)
         return inferred.kind, inferred.reason
+
+    def _with_formats(self, kind: Kind) -> Kind:
+        if isinstance(kind, Number) and kind.decimal is None:
+            return replace(kind, decimal=self._decimal)
+        if isinstance(kind, DateParts) and kind.order is None:
+            return replace(kind, order=self._dates)
+        return kind
 
 
 def _need_readable(what: str, kind: Kind, values: pl.Series) -> None:

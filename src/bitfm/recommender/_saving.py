@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from reprlib import repr as short  # a note may be of any length
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
@@ -67,6 +67,9 @@ class _Roles(msgspec.Struct, forbid_unknown_fields=True):
     time: str | None
     event: str | None
     weight: str | None
+    decimal: Literal[".", ","] | None
+    dates: Literal["dmy", "mdy"] | None
+    missing: Literal["drop", "error"]
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
@@ -96,7 +99,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         user=_pack_side(state.users, tables),
         item=_pack_side(state.items, tables),
         context=_pack_columns("context", state.context, tables),
-        roles=_Roles(**{name: getattr(state.roles, name) for name in ("target", "time", "event", "weight")}),
+        roles=_Roles(**{name: getattr(state.roles, name) for name in _Roles.__struct_fields__}),
         frames=state.frames,
         columns=state.columns,
         notes=_texts(recommender.notes),

@@ -158,6 +158,9 @@ class Recommender:
         time: str | None = None,
         event: str | None = None,
         weight: str | None = None,
+        decimal: str | None = None,
+        dates: str | None = None,
+        missing: str = "drop",
         title: str | None = None,
         callback: Callback | None = None,
         keep_training_data: bool = False,
@@ -185,6 +188,13 @@ class Recommender:
             The column that says what an event is; see ``event_weights``.
         weight : str, optional
             The column of how much an event counts; below 0 it is a dislike, which counts against the item.
+        decimal : "." or ",", optional
+            The decimal mark of numbers that are strings, in all tables. By default it is found for each column, by
+            those of its values that have one reading only, such as 17,94.
+        dates : "dmy" or "mdy", optional
+            Whether day or month comes first in dates such as 03/04/2018; by default it is found for each column.
+        missing : {"drop", "error"}, default "drop"
+            Whether rows without a rating are dropped, with a `BitfmWarning` that counts them, or refused.
         title : str, optional
             The column of items to show beside their ids; by default one that is called ``title`` or ``name``.
         callback : called with an `Iteration` after each iteration; returning True stops the fit
@@ -204,8 +214,9 @@ class Recommender:
             raise ValueError(f"title={title!r} is a column of items, but there is no table of items; give items=.")
         need_threads("fit", "fit before the fork")
         roles: dict[str, Any] = {"user": user, "item": item, "target": target, "context": context, "time": time}
-        given = Interactions.of(interactions, **roles, event=event, weight=weight)
-        state, examples = fit_state(self, given, users, items, title, callback)
+        roles |= {"event": event, "weight": weight, "decimal": decimal, "dates": dates}
+        given = Interactions.of(interactions, **roles, missing=missing)
+        state, examples = fit_state(self, given, users, items, title, callback, decimal, dates)
         with self._changing:
             self._state, self.held_out = state, given.held_out
             self._examples = examples if keep_training_data else None

@@ -122,7 +122,7 @@ def identifier(what: str, value: Any) -> str:
 
 def number(what: str, value: Any) -> float:
     """Return a number, or the number that a string stands for."""
-    result = None if isinstance(value, bool) else parse_number(value)
+    result = None if isinstance(value, bool) else parse_number(value, ".")  # one value cannot tell
     if result is None:
         raise ValueError(f"{what} is {_short(value)}; expected a finite number")
     return result
@@ -130,7 +130,7 @@ def number(what: str, value: Any) -> float:
 
 def seconds(what: str, value: Any) -> int:
     """Return a time in seconds since 1970; None is no time."""
-    result = NO_TIME if value is None or value == "" else parse_time(value)
+    result = NO_TIME if value is None or value == "" else parse_time(value, "ymd")
     if result is None:
         raise ValueError(
             f"{what} is {_short(value)}; expected seconds since 1970 or a date such as 2018-07-13 20:15:00"

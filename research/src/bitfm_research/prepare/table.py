@@ -89,7 +89,7 @@ class RatingTable(Source):
         needed = [self.user, self.item, self.rating, *([self.time] if self.time else []), *also]
         for frame in frames(self.path, list(dict.fromkeys(needed)), self.separator):
             rows = frame.rows
-            ratings = parse_numbers(rows[self.rating]).fill_null(np.nan).to_numpy()
+            ratings = parse_numbers(rows[self.rating], ".").fill_null(np.nan).to_numpy()
             times, mistimed = _times(rows[self.time]) if self.time else _no_times(len(rows))
             wrong = frame.too_long | mistimed | ~np.isfinite(ratings) | empty(rows[self.user]) | empty(rows[self.item])
             for place in np.flatnonzero(wrong):
@@ -132,5 +132,5 @@ def _no_times(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
 
 def _times(column: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Return times in seconds, and where a value is none."""
-    times = parse_times(column)
+    times = parse_times(column, "ymd")  # a part of a column cannot tell whether day or month comes first
     return times.fill_null(NO_TIME).to_numpy(), times.is_null().to_numpy() & ~empty(column)

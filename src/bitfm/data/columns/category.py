@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import few, need_threads
-from bitfm.data.parsing import BLANK, as_text, as_words, flattened
+from bitfm.data.formats import BLANK
+from bitfm.data.parsing import as_text, as_words, flattened, one_as_text
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _KEEP_ALL = 10_000  # distinct values; of more than these, those that occur once are left out
 _SEPARATORS = "|;,"
 _WRAPPED = rf"^{BLANK}*\[(.*)\]{BLANK}*$"
+_IN_JSON = 0.95  # of the values must be lists in JSON
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _GOOD_SHARE = 0.05  # of the values must have the separator
 _REPEATED = 0.75  # of the values in lists must occur in several rows
@@ -115,7 +118,8 @@ class MultiCategory(_Categories):
     Parameters
     ----------
     separator : str, optional
-        What stands between the values of a string; by default the one of ``|``, ``;`` and ``,`` that fits.
+        What stands between the values of a string; by default the one of ``|``, ``;`` and ``,`` that fits. A string
+        such as ``["old, used", "red"]``, a list in JSON, is that list in any case.
     max_categories : int, default 1,000,000
         Of more, the most frequent are kept.
 
@@ -144,6 +148,8 @@ class MultiCategory(_Categories):
         """Take lists, and strings that hold some."""
         if column.has_lists:
             return Inferred(cls(), "lists")
+        if column.has_strings and has_json_lists(column.informative):
+            return Inferred(cls(), "lists in JSON")
         separator = find_separator(column.sample) if column.has_strings else None
         return Inferred(cls(separator), f"lists separated by {separator!r}") if separator is not None else None
 
@@ -202,10 +208,12 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
         values = values.cast(pl.List(values.dtype.inner))
     if not isinstance(values.dtype, pl.List):
         text = as_text(values)
-        if separator is None:
+        in_json = _in_json(text)
+        if separator is None and in_json is None:
             return np.arange(len(text)), text
-        if few(len(text)):
-            return _flat([[] if one is None else _split(one, separator) for one in text.to_list()], pl.String())
+        if few(len(text)) or in_json is not None:
+            told = in_json or [None] * len(text)
+            return _flat([_listed(*both, separator) for both in zip(text.to_list(), told, strict=True)], pl.String())
         values = _unwrapped(text).str.split(separator)
     elif few(len(values)):
         return _flat([one or [] for one in values.to_list()], values.dtype.inner)
@@ -230,11 +238,20 @@ def has_lists(values: pl.Series) -> bool:
     return values.dtype in (pl.List, pl.Array)
 
 
+def has_json_lists(text: pl.Series) -> bool:
+    """Tell whether nearly all strings are lists in JSON."""
+    lists = _in_json(text) or []
+    return sum(one is not None for one in lists) >= _IN_JSON * len(text) > 0
+
+
 def find_separator(values: pl.Series) -> str | None:
     """Return what separates the values of a string column that holds lists, or None if it holds none."""
     if values.dtype != pl.String:
         return None
-    text = _unwrapped(as_words(sample_of(values)).drop_nulls())
+    words = as_words(sample_of(values)).drop_nulls()
+    if has_json_lists(words):
+        return None
+    text = _unwrapped(words)
     return next((separator for separator in _SEPARATORS if _separates(separator, text)), None)
 
 
@@ -242,6 +259,40 @@ def _unwrapped(text: pl.Series) -> pl.Series:
     """Return lists that were written with brackets and quotes, such as ``['old', 'red']``, without them."""
     inner = text.str.extract(_WRAPPED, 1)
     return inner.str.replace_all(r"[\"']", "").zip_with(inner.is_not_null(), text)
+
+
+def _in_json(text: pl.Series) -> list[list[str] | None] | None:
+    """Return the lists that strings in JSON stand for, None for any other; or None if there is no list at all."""
+    if few(len(text)):
+        suspected = any(one is not None and one.lstrip().startswith("[") for one in text.to_list())
+    else:
+        suspected = bool(text.str.contains(r"^\s*\[").any())
+    if not suspected:
+        return None
+    known: dict[str, list[str] | None] = {}
+    for one in text.to_list():
+        if one is not None and one not in known:
+            known[one] = _json_list(one)
+    lists = [None if one is None else known[one] for one in text.to_list()]
+    return lists if any(one is not None for one in lists) else None
+
+
+def _json_list(text: str) -> list[str] | None:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    texts = (one_as_text(value) for value in values)
+    return [one.encode(errors="replace").decode() for one in texts if one is not None]  # as a series can hold it
+
+
+def _listed(text: str | None, in_json: list[str] | None, separator: str | None) -> list[str]:
+    """Return the values of one string, which may be a list in JSON."""
+    if text is None or in_json is not None:
+        return in_json or []
+    return [text] if separator is None else _split(text, separator)
 
 
 def _split(text: str, separator: str) -> list[str]:

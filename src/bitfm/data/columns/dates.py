@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from reprlib import repr as short  # what a file says is of any length
 from typing import Any, ClassVar
 
@@ -18,7 +18,8 @@ from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, 
 from bitfm.data.columns.number import Bins
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import present
-from bitfm.data.parsing import parse_times
+from bitfm.data.formats import Choice, check_order
+from bitfm.data.parsing import read_times
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors
 
@@ -35,13 +36,17 @@ _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds since 1970 of the ye
 class DateParts(Kind):
     """Dates and times by year, month, weekday and hour: one feature per year, per month and so on.
 
-    Values are dates, times, strings as in ISO 8601, or seconds since 1970, all in UTC; see `parse_times`. A year after
-    the last one counts as the last. More than 32 years become ranges that hold about equally many rows.
+    Values are dates, times, strings such as 2018-07-13 20:15, 13.07.2018 and April 20, 2016, or seconds since 1970, all
+    in UTC; see `parse_times`. A year after the last one counts as the last. More than 32 years become ranges that hold
+    about equally many rows.
 
     Parameters
     ----------
     parts : tuple of "year", "month", "weekday", "hour", optional
         By default those that differ between rows; so dates have no hour.
+    order : "dmy" or "mdy", optional
+        Whether day or month comes first in strings such as 03/04/2018. By default the fit finds it, and later values
+        are read alike.
 
     Examples
     --------
@@ -56,8 +61,10 @@ class DateParts(Kind):
     called: ClassVar[str] = "date"
     priority: ClassVar[int] = 80
     parts: tuple[str, ...] | None = None
+    order: str | None = None
 
     def __post_init__(self) -> None:
+        check_order("DateParts: order", self.order)
         if self.parts is None:
             return
         known = isinstance(self.parts, tuple | list) and all(part in list(_SIZES) for part in self.parts)
@@ -73,7 +80,7 @@ class DateParts(Kind):
         if column.values.dtype in (pl.Date, pl.Datetime):
             return Inferred(cls(), "dates" if column.values.dtype == pl.Date else "times")
         if column.has_dates:
-            return Inferred(cls(), f"dates such as {column.informative[0]}")
+            return Inferred(cls(order=column.dates), f"dates such as {column.informative[0]}{_said(column.order)}")
         numbers = column.numbers
         if numbers is None or not column.integers or column.has_codes or not _TIME.search(column.name):
             return None
@@ -83,15 +90,16 @@ class DateParts(Kind):
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the parts, and take the years."""
-        times, _ = _moments(values)
+        times, _, found = _moments(values, self.order)
+        kind = self if found is None else replace(self, order=found.value)
         wanted = self.parts or [part for part in _SIZES if len(np.unique(_codes(times, part))) > 1]
         parts = tuple(part for part in _SIZES if part in wanted)
         years = _codes(times, "year") if "year" in parts else np.zeros(0)
-        return _FittedDates(name, self, parts, Bins.of(years, _YEAR_BINS, _SINGLE_YEARS))
+        return _FittedDates(name, kind, parts, Bins.of(years, _YEAR_BINS, _SINGLE_YEARS))
 
     def readable(self, values: pl.Series) -> bool:
         """Tell whether any value is a time."""
-        return len(_moments(values)[0]) > 0
+        return len(_moments(values, self.order)[0]) > 0
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -119,7 +127,8 @@ class _FittedDates(FittedColumn):
         return int(self._starts[-1])
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        times, there = _moments(values)
+        assert isinstance(self.kind, DateParts)
+        times, there, _ = _moments(values, self.kind.order)
         columns = np.full((len(values), len(self.parts)), -1, np.int32)
         for i, part in enumerate(self.parts):
             codes = _codes(times, part)
@@ -147,15 +156,23 @@ class _FittedDates(FittedColumn):
         return vars(self.years)
 
 
-def _moments(values: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _said(order: Choice | None) -> str:
+    """Return in which order days and months were found to be, for people to read."""
+    if order is None:
+        return ""
+    first = "the day" if order.value == "dmy" else "the month"
+    return f", {first} first as in {order.example}" if order.decided else f", {first} first, as nothing decides"
+
+
+def _moments(values: pl.Series, order: str | None) -> tuple[NDArray[np.int64], NDArray[np.bool_], Choice | None]:
     """Return the times of a column of any type, in seconds since 1970, UTC, and which of its values these are.
 
-    The others are none, or not of the calendar.
+    The others are none, or not of the calendar. The last is the order of day and month, if it was found.
     """
-    seconds = parse_times(values)
+    seconds, found = read_times(values, order)
     seconds = seconds.set((seconds < _FIRST) | (seconds > _LAST), None)
     there = present(seconds)
-    return seconds.filter(there).to_numpy(), there
+    return seconds.filter(there).to_numpy(), there, found
 
 
 def _codes(times: NDArray[np.int64], part: str) -> NDArray[np.float64]:

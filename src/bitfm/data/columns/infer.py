@@ -16,7 +16,8 @@ from bitfm.data.columns.category import exploded, has_lists, sample_of
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, all_kinds, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import need_threads
-from bitfm.data.parsing import as_words, is_date, quantities
+from bitfm.data.formats import Choice
+from bitfm.data.parsing import as_words, date_order, decimal_mark, is_date, quantities, read_quantities
 from bitfm.persist import Tensors, check_tensors
 
 _NEARLY_ALL = 0.95
@@ -32,6 +33,9 @@ _MISSING = ("unknown", "missing", "n/a", "na", "nan", "none", "null", "not avail
 class ObservedColumn:
     """A column's name and values as `Kind.infer` sees them: strings without blanks around them, null where empty.
 
+    ``decimal`` and ``dates`` are the decimal mark and the order of day and month if they are given; see `parse_numbers`
+    and `parse_times`.
+
     Examples
     --------
     >>> column = ObservedColumn("price", pl.Series(["$4.99", " ", "$5"]))
@@ -39,8 +43,8 @@ class ObservedColumn:
     (True, 2, array([4.99, 5.  ]))
     """
 
-    def __init__(self, name: str, values: pl.Series) -> None:
-        self.name = name
+    def __init__(self, name: str, values: pl.Series, decimal: str | None = None, dates: str | None = None) -> None:
+        self.name, self.decimal, self.dates = name, decimal, dates
         self.has_lists = has_lists(values)
         self.is_text = values.dtype in (pl.Object, pl.String, pl.Binary, pl.Time) and not self.has_lists
         self.values = as_words(values) if self.is_text else values
@@ -70,15 +74,33 @@ class ObservedColumn:
     def has_dates(self) -> bool:
         """Whether nearly all strings are dates."""
         n = len(self.informative) if self.is_text else 0
-        return n > 0 and is_date(self.informative).sum() >= _NEARLY_ALL * n
+        return n > 0 and is_date(self.informative, self.dates).sum() >= _NEARLY_ALL * n
+
+    @cached_property
+    def order(self) -> Choice | None:
+        """Whether day or month comes first in dates, if that is open and was not given."""
+        found = date_order(self.informative) if self.has_dates and self.dates is None else None
+        return found if found is None or found.decided else date_order(self.present)
+
+    @cached_property
+    def mark(self) -> Choice | None:
+        """The decimal mark of strings, if some have one and it was not given; where a sample leaves it open, of all."""
+        found = self._read[1] if self.is_text and self.decimal is None else None
+        return found if found is None or found.decided else decimal_mark(self.present)
+
+    @cached_property
+    def _read(self) -> tuple[pl.Series, Choice | None]:
+        return read_quantities(self.informative, self.decimal)
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The finite numbers of the sample, or None where values are none, or fewer than nearly all of the strings."""
         if self.is_text:
-            numbers = quantities(self.informative)
+            numbers = self._read[0]
             if self.has_dates or not len(numbers) or numbers.count() < _NEARLY_ALL * len(numbers):
                 return None
+            if self.mark is not None and self.mark.value == ",":  # which the sample alone need not tell
+                numbers = quantities(self.informative, ",")
         elif self.values.dtype == pl.Duration or self.values.dtype.is_numeric():
             numbers = quantities(self.sample)
         else:
@@ -172,10 +194,11 @@ class _FittedIgnored(FittedColumn):
         return "ignored"
 
 
-def infer_kind(name: str, values: pl.Series) -> Inferred:
+def infer_kind(name: str, values: pl.Series, *, decimal: str | None = None, dates: str | None = None) -> Inferred:
     """Infer which kind a column is from its name and its values, which are of any type.
 
-    A number called an id or a code is not a quantity, and one called a time is seconds.
+    A number called an id or a code is not a quantity, and one called a time is seconds. ``decimal`` is the decimal mark
+    of `parse_numbers`, and ``dates`` the order of `parse_times`, if the values are not to decide on them.
 
     Examples
     --------
@@ -183,7 +206,7 @@ def infer_kind(name: str, values: pl.Series) -> Inferred:
     Inferred(kind=MultiCategory(separator='|', max_categories=1000000), reason="lists separated by '|'")
     """
     need_threads(f"inferring the kind of column {name!r}", "infer it before the fork")
-    column = ObservedColumn(name, values)
+    column = ObservedColumn(name, values, decimal, dates)
     for kind in all_kinds():
         if (inferred := kind.infer(column)) is not None:
             return inferred

@@ -196,7 +196,7 @@ def kind_of(declared: str | Kind) -> Kind:
     Examples
     --------
     >>> kind_of("standard")
-    Number(scale='standard', bins=10)
+    Number(scale='standard', bins=10, decimal=None)
     """
     if isinstance(declared, Kind):
         return declared

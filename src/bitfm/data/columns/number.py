@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from bitfm.data.columns.infer import FEW, ObservedColumn
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import number_text, quantities
+from bitfm.data.formats import check_decimal
+from bitfm.data.parsing import number_text, quantities, read_quantities
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.validation import check_choice, check_integer
@@ -69,8 +70,8 @@ class Bins:
 class Number(Kind):
     """A quantity, such as a price or a year.
 
-    Strings such as "4.99", "$4.99" and "1,299" are numbers as well; see `parse_numbers`. A duration counts in seconds,
-    a date in seconds since 1970. A value that is not a number is missing.
+    Strings such as "4.99", "$4.99", "1,299" and "1.234,50 €" are numbers as well; see `parse_numbers`. A duration
+    counts in seconds, a date in seconds since 1970. A value that is not a number is missing.
 
     Parameters
     ----------
@@ -79,6 +80,8 @@ class Number(Kind):
         outer end. ``"standard"``: one feature, the distance from the mean in standard deviations, at most 4.
     bins : int, default 10
         How many ranges there are, at most. Where there are no more different numbers than this, each has its own.
+    decimal : "." or ",", optional
+        The decimal mark of strings. By default the fit finds it, and later values are read alike.
 
     Examples
     --------
@@ -90,16 +93,20 @@ class Number(Kind):
            [0., 0., 0.]], dtype=float32)
     >>> Number(scale="standard").fit("price", pl.Series([1.0, 3.0])).transform(pl.Series(["$4.00"])).toarray()
     array([[2.]], dtype=float32)
+    >>> Number().fit("price", pl.Series(["17,94", "1.299"])).kind.decimal
+    ','
     """
 
     called: ClassVar[str] = "number"
     priority: ClassVar[int] = 70
     scale: Literal["bins", "standard"] = "bins"
     bins: int = 10
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("Number: scale", self.scale, ("bins", "standard"))
         check_integer("Number: bins", self.bins, 1)
+        check_decimal("Number: decimal", self.decimal)
 
     @classmethod
     def shorthands(cls) -> dict[str, Self]:
@@ -113,23 +120,30 @@ class Number(Kind):
         if numbers is None or column.distinct < 2 or column.has_codes or (column.integers and column.distinct <= FEW):
             return None
         low, high = number_text(float(numbers.min())), number_text(float(numbers.max()))
-        return Inferred(cls(), f"{'whole numbers' if column.integers else 'numbers'} from {low} to {high}")
+        reason = f"{'whole numbers' if column.integers else 'numbers'} from {low} to {high}"
+        if column.mark is not None and not column.mark.decided:
+            reason += f", with {column.mark.example!r} read with a decimal point, as nothing decides"
+        elif column.mark is not None and column.mark.value == ",":
+            reason += f", with decimal commas as in {column.mark.example!r}"
+        return Inferred(cls(decimal=column.decimal), reason)
 
     def fit(self, name: str, values: pl.Series) -> FittedColumn:
         """Choose the bins, or take the mean and the spread."""
-        numbers = quantities(values).to_numpy()
+        read, found = read_quantities(values, self.decimal)
+        kind = self if found is None else replace(self, decimal=found.value)
+        numbers = read.to_numpy()
         numbers = numbers[~np.isnan(numbers)]
         if self.scale == "bins":
-            return _FittedBins(name, self, Bins.of(numbers, self.bins, self.bins))
+            return _FittedBins(name, kind, Bins.of(numbers, self.bins, self.bins))
         if not len(numbers):
-            return _FittedStandard(name, self, 0.0, 0.0)
+            return _FittedStandard(name, kind, 0.0, 0.0)
         largest = np.abs(numbers).max() or 1.0
         scaled = numbers / largest  # squares of the largest numbers would overflow
-        return _FittedStandard(name, self, float(scaled.mean() * largest), float(scaled.std() * largest))
+        return _FittedStandard(name, kind, float(scaled.mean() * largest), float(scaled.std() * largest))
 
     def readable(self, values: pl.Series) -> bool:
         """Tell whether any value is a number."""
-        return quantities(values).count() > 0
+        return quantities(values, self.decimal).count() > 0
 
     def restored(self, name: str, state: Mapping[str, Any], tensors: Tensors) -> FittedColumn:
         """Return the fitted column of what it saved."""
@@ -140,8 +154,17 @@ class Number(Kind):
         return _FittedStandard(name, self, float(tensors["mean"]), float(tensors["spread"]))
 
 
+class _FittedNumbers(FittedColumn):
+    """What both scales have in common."""
+
+    def numbers(self, values: pl.Series) -> NDArray[np.float64]:
+        """Return the numbers of values, read as those of the fit were; NaN where there is none."""
+        assert isinstance(self.kind, Number)
+        return quantities(values, self.kind.decimal).to_numpy()
+
+
 @dataclass(eq=False)
-class _FittedBins(FittedColumn):
+class _FittedBins(_FittedNumbers):
     """A value of 1 in the bin's feature."""
 
     bins: Bins
@@ -151,7 +174,7 @@ class _FittedBins(FittedColumn):
         return len(self.bins)
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return FeatureTable.one_hot(self.bins.find(quantities(values).to_numpy()), self.width)
+        return FeatureTable.one_hot(self.bins.find(self.numbers(values)), self.width)
 
     def label(self, feature: int) -> str:
         return self.bins.label(feature)
@@ -168,7 +191,7 @@ class _FittedBins(FittedColumn):
 
 
 @dataclass(eq=False)
-class _FittedStandard(FittedColumn):
+class _FittedStandard(_FittedNumbers):
     """The distance from the mean in spreads; no feature where all numbers are the same."""
 
     mean: float
@@ -182,7 +205,7 @@ class _FittedStandard(FittedColumn):
         if not self.width:
             return FeatureTable.empty(len(values), 0)
         with np.errstate(over="ignore"):  # what is beyond the largest number is also beyond the farthest
-            distance = np.clip((quantities(values).to_numpy() - self.mean) / self.spread, -_FARTHEST, _FARTHEST)
+            distance = np.clip((self.numbers(values) - self.mean) / self.spread, -_FARTHEST, _FARTHEST)
         column = np.where(np.isnan(distance), 0, distance).astype(np.float32)
         table = FeatureTable.one_hot(np.where(column == 0, -1, 0), 1)
         return replace(table, values=column[column != 0])

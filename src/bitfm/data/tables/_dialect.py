@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bitfm.data.parsing import MISSING
 from bitfm.errors import DataFileError
-
-MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", r"\N")  # in a column of numbers
 
 _SEPARATORS = ("::", "\t", ",", ";", "|")  # the first of equals wins
 _QUOTES_ARE_RARE = ("::", "\t")  # files of these have bare quotes in their texts more often than quoted cells
@@ -27,9 +28,14 @@ class Dialect(NamedTuple):
     """What has a meaning beside that of a character."""
 
     separator: str
-    quoted: bool  # a cell may be in quotes, those within it doubled
-    escaped: bool  # a backslash makes a character of a quote, a separator, a line break and a backslash
+    quote: str  # a cell may be in these quotes, those within it doubled; or ""
+    escape: str  # makes a character of a quote, a separator, a line break and of itself; or ""
     loose: bool = False  # quotes may also be within cells that are not quoted; then a line is a row
+
+    @property
+    def quoted(self) -> bool:
+        """Whether a cell may be in quotes."""
+        return bool(self.quote)
 
 
 class Layout:
@@ -44,7 +50,7 @@ class Layout:
         codes = self._codes = np.frombuffer(self.text, np.uint8)
         self._all_marks, self._breaks = np.flatnonzero(codes == ord(self.mark)), np.flatnonzero(codes == ord("\n"))
         marks, ends = self._all_marks, self._breaks
-        self._quotes = np.flatnonzero(codes == ord('"')) if dialect.quoted else ends[:0]
+        self._quotes = np.flatnonzero(codes == ord(dialect.quote)) if dialect.quoted else ends[:0]
         if len(self._quotes):
             marks = marks[np.searchsorted(self._quotes, marks) % 2 == 0]
             ends = ends[np.searchsorted(self._quotes, ends) % 2 == 0]
@@ -63,27 +69,49 @@ class Layout:
 
     def problem(self) -> tuple[int, str] | None:
         """Return the first line that is no row of this dialect, and why."""
-        found: list[tuple[int, str]] = []
-        if self.dialect.loose and self.spans:
-            inside = self._breaks[~np.isin(self._breaks, self._ends)]
-            found = [(inside[0], "a quotation mark without a second one")]
-        elif len(self._quotes) and not self.dialect.loose:
-            found = self._misplaced_quote()
-        found += self._too_long()
-        other = np.flatnonzero(self._cells != self.n_columns)
-        sizes = (self._ends - self._begins)[other]
-        other = other[(sizes > 1) | ((sizes == 1) & (self._codes[self._begins[other]] != ord("\r")))]  # empty ones may
-        if len(other):
-            what = f"{self._cells[other[0]]} cells, but the first line has {self.n_columns}"
-            found.append((self._begins[other[0]], what))
+        found = self._wrong_quote() + self._too_long()
+        found += [(self._begins[row], self._told(row)) for row in self._wrong_rows()[:1]]
         lines = [(self.line(int(place)), what) for place, what in found]
         return min(lines, key=lambda each: each[0], default=None)
+
+    def bad_lines(self) -> list[tuple[int, str]]:
+        """Return lines that are no rows, and why; what follows a misplaced quote is to be looked at again without it.
+
+        A row with such a quote may hold lines that are rows of their own, so its first line is the bad one.
+        """
+        rows = self._wrong_rows()
+        quote = self._wrong_quote()[:1]
+        last = [(int(np.searchsorted(self._ends, place)), what) for place, what in quote]
+        before = rows[rows < last[0][0]] if last else rows
+        lines = np.searchsorted(self._all_breaks(), self._begins) + 1
+        return [(int(lines[row]), what) for row, what in [*((row, self._told(row)) for row in before), *last]]
+
+    def _all_breaks(self) -> NDArray[np.intp]:
+        """Return where lines end, also those whose end is escaped and was replaced."""
+        replaced = [ord(stand_in) for stand_in, meaning in self.stand_ins.items() if "\n" in meaning]
+        return np.flatnonzero(np.isin(self._codes, [*replaced, ord("\n")])) if replaced else self._breaks
+
+    def _wrong_rows(self) -> NDArray[np.intp]:
+        """Return the rows with another number of cells than the first, but for empty ones."""
+        other = np.flatnonzero(self._cells != self.n_columns)
+        sizes = (self._ends - self._begins)[other]
+        return np.asarray(other[(sizes > 1) | ((sizes == 1) & (self._codes[self._begins[other]] != ord("\r")))])
+
+    def _told(self, row: int) -> str:
+        return f"{self._cells[row]} cells, but the first line has {self.n_columns}"
+
+    def _wrong_quote(self) -> list[tuple[int, str]]:
+        """Find a quote that is not of this dialect, if there is one."""
+        if self.dialect.loose and self.spans:
+            inside = self._breaks[~np.isin(self._breaks, self._ends)]
+            return [(inside[0], "a quotation mark without a second one")]
+        return self._misplaced_quote() if len(self._quotes) and not self.dialect.loose else []
 
     def _misplaced_quote(self) -> list[tuple[int, str]]:
         """Find a quote that is neither at an end of its cell nor one of two within it."""
         opening, closing = self._quotes[::2], self._quotes[1::2]
         edge = np.zeros(256, np.bool_)
-        edge[[ord('"'), ord("\n"), ord(self.mark)]] = True
+        edge[[ord(self.dialect.quote), ord("\n"), ord(self.mark)]] = True
         later = opening[1:] if self._quotes[0] == 0 else opening
         misplaced = [later[~edge[self._codes[later - 1]]], opening[len(closing) :]]  # the latter has no second one
         edge[ord("\r")] = True
@@ -118,41 +146,61 @@ class Layout:
         for row in np.flatnonzero((last > first) & (n_fitting[last + 1] - n_fitting[first] == last + 1 - first)):
             begin, end = int(self._begins[row]), int(self._ends[row])
             lines = [line.split(self.mark) for line in self.text[begin:end].split(b"\n")]
-            named = (cells[place].decode().strip(' "') for cells in lines for place in numeric)
+            named = (cells[place].decode().strip(f" {self.dialect.quote}") for cells in lines for place in numeric)
             if all(map(is_number, named)) and (numeric or len(lines) > 3):
                 return self.line(begin), self.line(end)
         return None
 
 
-def dialects(content: bytes, separator: str) -> Iterator[Dialect]:
-    """Yield the dialects that a text may be in, the likeliest first."""
-    quotes, escapes = b'"' in content, b"\\" in content
-    bare = [Dialect(separator, False, False), *[Dialect(separator, False, True)] * escapes]
-    quoted = [Dialect(separator, True, False), *[Dialect(separator, True, True)] * escapes] if quotes else []
-    yield from bare[:1] + quoted + bare[1:] if separator in _QUOTES_ARE_RARE else quoted + bare
+def dialects(content: bytes, separator: str, quote: str | None, escape: str | None) -> Iterator[Dialect]:
+    """Yield the dialects that a text may be in, the likeliest first; quotes and escapes may be given, "" for none."""
+    escapes = ["", *["\\"] * (b"\\" in content)] if escape is None else [escape]
+    mark = ("'" if _has_single_quotes(content, separator) else '"') if quote is None else quote
+    bare = [Dialect(separator, "", each) for each in escapes]
+    quoted = [Dialect(separator, mark, each) for each in escapes] if mark and mark.encode() in content else []
+    if quote and quoted:
+        yield from quoted
+    else:
+        yield from bare[:1] + quoted + bare[1:] if separator in _QUOTES_ARE_RARE else quoted + bare
     yield from (dialect._replace(loose=True) for dialect in quoted)
 
 
-def guess_separator(content: bytes) -> str:
+def _has_single_quotes(content: bytes, separator: str) -> bool:
+    """Tell whether every line but the first has a cell in single quotes, and there are no others."""
+    if b'"' in content or content.count(b"'") < 2:
+        return False
+    between = re.escape(separator)
+    cell = re.compile(rf"(?:^|{between})'(?:[^']|'')*'(?:{between}|\r?$)")
+    lines = _sample(content)[1:]
+    return bool(lines) and all(map(cell.search, lines))
+
+
+def guess_separator(content: bytes, quote: str | None) -> str:
     """Return the separator that gives all rows the same number of cells, more than one, or comes nearest to it."""
     best, score = ",", 0.0
-    sample = content[:_SAMPLE_BYTES]
-    if len(content) > _SAMPLE_BYTES:  # do not judge by half a line, unless there is no other
-        sample = sample[: sample.rfind(b"\n") + 1] or content.split(b"\n", 1)[0]
-    lines = [line for line in sample.decode(errors="replace").split("\n") if line.strip("\r")][:_SAMPLE_LINES]
+    lines = _sample(content)
     for separator in _SEPARATORS:
-        lengths = Counter(_row_lengths(lines, separator))
+        lengths = Counter(_row_lengths(lines, separator, '"' if quote is None else quote))
         usual, count = lengths.most_common(1)[0] if lengths else (0, 0)
         if usual > 1 and count / lengths.total() > score:
             best, score = separator, count / lengths.total()
     return best
 
 
-def _row_lengths(lines: Sequence[str], separator: str) -> list[int]:
+def _sample(content: bytes) -> list[str]:
+    """Return the first lines with anything in them."""
+    sample = content[:_SAMPLE_BYTES]
+    if len(content) > _SAMPLE_BYTES:  # do not judge by half a line, unless there is no other
+        sample = sample[: sample.rfind(b"\n") + 1] or content.split(b"\n", 1)[0]
+    return [line for line in sample.decode(errors="replace").split("\n") if line.strip("\r")][:_SAMPLE_LINES]
+
+
+def _row_lengths(lines: Sequence[str], separator: str, quote: str) -> list[int]:
     """Return how many cells the first rows have."""
-    if separator not in _QUOTES_ARE_RARE and len(separator) == 1:
+    if separator not in _QUOTES_ARE_RARE and len(separator) == 1 and quote and quote != separator:
+        rows = (line + "\n" for line in lines)
         with contextlib.suppress(csv.Error):
-            return [len(row) for row in csv.reader((line + "\n" for line in lines), delimiter=separator)]
+            return [len(row) for row in csv.reader(rows, delimiter=separator, quotechar=quote)]
     return [line.count(separator) + 1 for line in lines]
 
 
@@ -160,12 +208,12 @@ def _with_stand_ins(name: str, content: bytes, dialect: Dialect) -> tuple[bytes,
     """Return a text without escapes, its separator of one byte, and what the bytes mean that stand in for others."""
     separator, meanings = dialect.separator, dict[str, str]()
     unused = (byte for byte in _CONTROLS if byte not in content)
-    escapes = ["\\", '"', separator, "\r\n", "\n", "\r"] if dialect.escaped else []
+    escapes = [dialect.escape, dialect.quote or '"', separator, "\r\n", "\n", "\r"] if dialect.escape else []
     short = len(separator) == 1 and separator.isascii()
     try:
         mark = separator.encode() if short else next(unused)
         for meaning in escapes:
-            if (escape := f"\\{meaning}".encode()) in content:
+            if (escape := f"{dialect.escape}{meaning}".encode()) in content:
                 byte = next(unused)
                 content, meanings[byte.decode()] = content.replace(escape, byte), meaning
     except StopIteration:

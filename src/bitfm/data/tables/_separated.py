@@ -3,42 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from bitfm.data.files import as_utf8, cut, first_line, quoted
-from bitfm.data.parsing import parse_number, plain_numbers
-from bitfm.data.tables._dialect import MISSING, Layout, dialects, guess_separator, is_number
+from bitfm.data.formats import TWO_READINGS
+from bitfm.data.parsing import MISSING, parse_number, plain_numbers
+from bitfm.data.tables._dialect import Dialect, Layout, dialects, guess_separator, is_number
+from bitfm.data.tables.facts import FileFacts, Reading
 from bitfm.errors import DataFileError
 
 _SAMPLE_ROWS = 100
 
 
-def read_separated(name: str, content: bytes, columns: Sequence[str] | None, separator: str | None) -> pl.DataFrame:
-    """Read a table; cells without anything in them are missing."""
-    whole = as_utf8(name, content)
+class _Text(NamedTuple):
+    """A text in UTF-8, the number of empty lines before it, and lines that were taken out as they are no rows."""
+
+    content: bytes
+    empty: int
+    skipped: tuple[tuple[int, str], ...] = ()
+
+
+def read_separated(
+    name: str, content: bytes, columns: Sequence[str] | None, how: Reading
+) -> tuple[pl.DataFrame, FileFacts]:
+    """Read a table, and tell how it is written; cells without anything in them are missing."""
+    whole, encoding, undecoded = as_utf8(name, content, how.encoding, how.skip_bad)
     content = whole.lstrip(b"\r\n")
-    skipped = whole.count(b"\n", 0, len(whole) - len(content))
-    separator = guess_separator(content) if separator is None else separator
-    if not separator or set(separator) & set('"\\\r\n'):
+    text = _Text(content, whole.count(b"\n", 0, len(whole) - len(content)))
+    separator = guess_separator(content, how.quote) if how.separator is None else how.separator
+    own = {how.quote or '"', how.escape or "\\", "\r", "\n"}
+    if not separator or set(separator) & own:
         raise ValueError(f"separator is {separator!r}; expected what is between cells, such as ';' or '::'")
+    text, candidates = _cells(name, text, separator, how, how.skip_bad - len(undecoded))
     (layout, frame), *others = [
-        (layout, _columns(name, frame, columns, content)) for layout, frame in _cells(name, content, separator, skipped)
+        (layout, _columns(name, frame, columns, text.content, how)) for layout, frame in candidates
     ]
     for other in others:  # where a column is one of numbers only if quoted cells have several lines, they do
         layout, frame = other if _numeric(other[1]) - _numeric(frame) else (layout, frame)
     doubt = layout.doubtful(sorted(_numeric(frame)))
     if doubt is not None:
-        begin, end = (line + skipped for line in doubt)
+        begin, end = (line + text.empty for line in doubt)
         raise DataFileError(
             f"{name}, line {begin}: a quoted cell goes on to line {end}, but the lines look like rows of their own; "
             "double or remove quotation marks that do not enclose a cell"
         )
-    return frame
+    bad = (*((line, f"not in the encoding {encoding}") for line in undecoded), *text.skipped)
+    escapes = len(layout.stand_ins) > (layout.mark.decode() != separator)  # which has a stand-in then
+    quote = layout.dialect.quote if layout.dialect.quote.encode() in layout.text else ""
+    facts = FileFacts(
+        "text", encoding, separator, quote, layout.dialect.escape * escapes, len(bad), min(bad, default=None)
+    )
+    return frame, facts
 
 
-def _columns(name: str, frame: pl.DataFrame, columns: Sequence[str] | None, content: bytes) -> pl.DataFrame:
+def _columns(
+    name: str, frame: pl.DataFrame, columns: Sequence[str] | None, content: bytes, how: Reading
+) -> pl.DataFrame:
     """Return the columns of a table, with names and types."""
     first = frame.row(0)
     if columns is not None and len(columns) != len(first):
@@ -49,20 +71,67 @@ def _columns(name: str, frame: pl.DataFrame, columns: Sequence[str] | None, cont
     if columns is None or _is_header(first, frame[1:_SAMPLE_ROWS].rows(), columns):
         frame = frame[1:]
     frame.columns = list(columns) if columns is not None else _names(name, first)
-    return pl.DataFrame([_typed(column) for column in _without_empty(frame)])
+    return pl.DataFrame([_typed(column, as_text=how.decimal == ",") for column in _without_empty(frame)])
 
 
 def _numeric(frame: pl.DataFrame) -> set[int]:
     return {place for place, dtype in enumerate(frame.dtypes) if dtype.is_numeric()}
 
 
-def _cells(name: str, content: bytes, separator: str, skipped: int) -> list[tuple[Layout, pl.DataFrame]]:
-    """Read all cells as strings, in the first dialect that all lines fit.
+def _cells(
+    name: str, text: _Text, separator: str, how: Reading, most: int
+) -> tuple[_Text, list[tuple[Layout, pl.DataFrame]]]:
+    """Read all cells as strings, in the first dialect that all lines fit, or in the one that most of them fit.
+
+    Of the latter, so many lines as may be skipped are taken out of the text.
+    """
+    known = list(dialects(text.content, separator, how.quote, how.escape))
+    problem, found = _fitting(name, text.content, known, keep_quotes=how.quote is not None)
+    if found:
+        return text, found
+    advice = "; or skip such lines with skip_bad= (--skip-bad)"
+    if most > 0:
+        tried = ((_without_bad(name, text, dialect, most), dialect) for dialect in known)
+        cleaned = [(one, dialect) for one, dialect in tried if one is not None]
+        if cleaned:
+            best, dialect = min(cleaned, key=lambda each: len(each[0].skipped))
+            if len(cleaned[0][0].skipped) <= 2 * len(best.skipped):
+                best, dialect = cleaned[0]  # the likeliest, unless another one saves most of the lines
+            problem, found = _fitting(name, best.content, [dialect], keep_quotes=how.quote is not None)
+            if found:
+                return best, found
+        advice = f"; there are more than {most:,} such lines"
+    raise DataFileError(
+        f"{name}, line {problem[0] + text.empty}: {problem[1]}; are the quotation marks in pairs, and is {separator!r} "
+        f"between all cells?{advice}"
+    )
+
+
+def _without_bad(name: str, text: _Text, dialect: Dialect, most: int) -> _Text | None:
+    """Return a text without the lines that are no rows of a dialect; None if they are too many, or the first is one."""
+    lines = list(enumerate(text.content.split(b"\n"), 1 + text.empty))
+    skipped: list[tuple[int, str]] = []
+    while True:
+        layout = Layout(name, b"\n".join(line for _, line in lines), dialect)
+        bad = {place - 1: what for place, what in layout.bad_lines()}
+        if not bad:
+            content = b"\n".join(line for _, line in lines)
+            return _Text(content, text.empty, tuple(skipped)) if layout.problem() is None else None
+        skipped += [(lines[place][0], what) for place, what in bad.items()]
+        if 0 in bad or len(skipped) > most:
+            return None
+        lines = [line for place, line in enumerate(lines) if place not in bad]
+
+
+def _fitting(
+    name: str, content: bytes, known: Sequence[Dialect], *, keep_quotes: bool
+) -> tuple[tuple[int, str], list[tuple[Layout, pl.DataFrame]]]:
+    """Read all cells as strings in the first dialect that all lines fit; or return a line that does not, and why.
 
     Where that has no quotes, but all lines also fit a dialect in which quoted cells have several lines, read both.
     """
     problem, found = (0, ""), list[tuple[Layout, pl.DataFrame]]()
-    for dialect in dialects(content, separator):
+    for dialect in known:
         if found and (found[-1][0].dialect.quoted or dialect.loose or not dialect.quoted):
             break
         layout = Layout(name, content, dialect)
@@ -75,28 +144,23 @@ def _cells(name: str, content: bytes, separator: str, skipped: int) -> list[tupl
                     # Columns get names of their own, as the file's may repeat, or its first line may be an empty one.
                     layout.mark.join(b"%d" % place for place in range(layout.n_columns)) + b"\n" + layout.text,
                     separator=layout.mark.decode(),
-                    quote_char='"' if dialect.quoted else None,
+                    quote_char=dialect.quote or None,
                     infer_schema_length=0,
                 )
             except pl.exceptions.PolarsError as error:
                 what = 1, f"not a table ({first_line(error)})"
             else:
                 if frame.height == layout.n_rows:
-                    found.append((layout, _as_written(frame, layout)))
+                    found.append((layout, _as_written(frame, layout, keep_quotes=keep_quotes)))
                     continue
                 what = 1, f"{layout.n_rows} rows from here on, of which {frame.height} were read"
         problem = max(problem, what, key=lambda each: each[0])  # of the dialect that fits best
-    if found:
-        return found
-    raise DataFileError(
-        f"{name}, line {problem[0] + skipped}: {problem[1]}; are the quotation marks in pairs, and is {separator!r} "
-        "between all cells?"
-    )
+    return problem, found
 
 
-def _as_written(frame: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+def _as_written(frame: pl.DataFrame, layout: Layout, *, keep_quotes: bool) -> pl.DataFrame:
     """Return cells without the quotes around them, and with the characters that were escaped."""
-    if not layout.dialect.quoted and b'"' in layout.text:
+    if not keep_quotes and not layout.dialect.quoted and b'"' in layout.text:
         frame = frame.select(_unquoted(column) for column in frame)
     if layout.stand_ins:
         meant = layout.stand_ins
@@ -138,8 +202,11 @@ def _is_header(first: Sequence[Any], others: Sequence[Sequence[Any]], names: Seq
     return False
 
 
-def _typed(column: pl.Series) -> pl.Series:
-    """Return a column of strings, without the empty ones, or as numbers if all of them are numbers."""
+def _typed(column: pl.Series, *, as_text: bool) -> pl.Series:
+    """Return a column of strings, without the empty ones, or as numbers if all of them are numbers.
+
+    As text, they are not if all points in them may stand between thousands.
+    """
     numeric = all(map(is_number, column.drop_nulls().head(_SAMPLE_ROWS).to_list()))
     if numeric:
         integers = column.cast(pl.Int64, strict=False)
@@ -157,6 +224,8 @@ def _typed(column: pl.Series) -> pl.Series:
     integers = cells.cast(pl.Int64, strict=False)
     if integers.null_count() == cells.null_count():
         return integers
+    if as_text and cells.drop_nulls().str.contains(f"^(?:[-+]?[0-9]+|{TWO_READINGS})$").all():
+        return column
     numbers = plain_numbers(cells)
     long = cells.str.contains(r"^[+-]?[0-9]+$").all()  # digits of something else
     return numbers if numbers.null_count() == cells.null_count() and not long else column

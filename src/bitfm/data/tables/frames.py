@@ -28,14 +28,14 @@ class FrameKind(Enum):
     ARROW = "arrow"
 
 
-def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
+def as_frame(what: str, given: Any, decimal: str | None = None) -> tuple[pl.DataFrame, FrameKind]:
     """Take a user's table, called `what` in messages, as a Polars frame, without a copy where its library allows.
 
     It is a frame of Polars (lazy or not), pandas or Arrow, a mapping of names to columns, a sequence of rows, or the
     path of a file. The index of a pandas frame becomes a column if it has a name, and a column of Python objects of
-    several types keeps them (Polars' ``Object``).
+    several types keeps them (Polars' ``Object``). ``decimal`` is that of `read_table`.
     """
-    frame, kind = _converted(what, given)
+    frame, kind = _converted(what, given, decimal)
     check_count(what, len(frame), "rows", error=TableError)
     for column in frame:
         if column.estimated_size() > CELL_BYTES:
@@ -43,7 +43,7 @@ def as_frame(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     return frame, kind
 
 
-def _converted(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
+def _converted(what: str, given: Any, decimal: str | None) -> tuple[pl.DataFrame, FrameKind]:
     if isinstance(given, pl.DataFrame):
         return given, FrameKind.POLARS
     if isinstance(given, pl.LazyFrame):
@@ -55,7 +55,7 @@ def _converted(what: str, given: Any) -> tuple[pl.DataFrame, FrameKind]:
     if isinstance(given, (str, os.PathLike)):
         from bitfm.data.tables.read import read_table
 
-        return read_table(os.fspath(given)), FrameKind.POLARS
+        return read_table(os.fspath(given), decimal=decimal), FrameKind.POLARS
     if hasattr(given, "__arrow_c_stream__") and not isinstance(given, pl.Series):
         return _from_arrow(what, given), FrameKind.ARROW
     if isinstance(given, Mapping):

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -21,8 +22,9 @@ from bitfm.data.forks import need_threads
 from bitfm.data.libfm import read_libfm
 from bitfm.data.tables._dialect import ROW_BYTES
 from bitfm.data.tables._separated import read_separated
+from bitfm.data.tables.facts import FileFacts, Reading
 from bitfm.data.tables.frames import from_rows
-from bitfm.errors import DataFileError, EmptyTableError
+from bitfm.errors import BitfmWarning, DataFileError, EmptyTableError
 from bitfm.validation import check_path, is_text
 
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -33,12 +35,20 @@ _UNSTRUCTURED = bytes(set(range(256)) - set(b'"[]{}'))
 
 
 def read_table(
-    source: str | os.PathLike[str], *, columns: Sequence[str] | None = None, separator: str | None = None
+    source: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    quote: str | None = None,
+    escape: str | None = None,
+    encoding: str | None = None,
+    skip_bad: int = 0,
+    decimal: str | None = None,
 ) -> pl.DataFrame:
     r"""Read a table from a file.
 
-    The format follows from the name and the content. Text is UTF-8, or else Latin-1. A file compressed with gzip is
-    recognised by its first bytes.
+    The format follows from the name and the content, and so do the encoding of a text, its separator, quotes and
+    escapes, unless they are given. A file compressed with gzip is recognised by its first bytes.
 
     =============== =====================================================================================
     CSV, TSV, ...   a tab, ``,``, ``;``, ``|`` or ``::`` between cells; a column all of whose cells are
@@ -58,6 +68,16 @@ def read_table(
         column of indices within the field, or of lists.
     separator
         What is between cells, if it is not to be guessed.
+    quote, escape
+        The character that encloses cells, and the one that makes a quote or separator after it a part of the text;
+        ``""`` if there is none. By default they are found: ``"``, or ``'`` where every line has it, and a backslash.
+    encoding
+        That of a text, by Python's name; by default UTF-8, UTF-16, or else Windows-1252 or Latin-1.
+    skip_bad
+        So many lines may be skipped that are no rows or not in the encoding. They are counted in a `BitfmWarning`.
+    decimal : "." or ",", optional
+        ``","`` leaves a column of numbers as text if every point in it may stand between thousands, as in 1.299; by
+        default it is a decimal point. `parse_numbers` and `Recommender.fit` read texts.
 
     Raises
     ------
@@ -73,28 +93,46 @@ def read_table(
     ...     read_table(path, columns=["user", "item", "rating"]).rows()
     [(1, 1193, 5), (1, 661, 3)]
     """
+    return read_file(source, columns, Reading(separator, quote, escape, encoding, skip_bad, decimal))[0]
+
+
+def read_file(
+    source: str | os.PathLike[str], columns: Sequence[str] | None, how: Reading
+) -> tuple[pl.DataFrame, FileFacts]:
+    """Read a table as `read_table` does, and tell how it is written."""
+    frame, facts = _read_file(source, columns, how)
+    if facts.skipped:
+        shown = "standard input" if os.fspath(source) == STANDARD_INPUT else os.fspath(source)
+        warnings.warn(f"{shown}: {facts.skipped_lines()}", BitfmWarning, stacklevel=3)
+    return frame, facts
+
+
+def _read_file(
+    source: str | os.PathLike[str], columns: Sequence[str] | None, how: Reading
+) -> tuple[pl.DataFrame, FileFacts]:
     check_path(source)
     name = os.fspath(source)
     shown = "standard input" if name == STANDARD_INPUT else name
     need_threads(f"reading {shown}", "read it before the fork")
     if columns is not None and len(set(columns)) < len(columns):
         raise ValueError(f"columns is {list(columns)}; expected names that differ")
-    for text in (*(columns or ()), separator or ""):
+    for text in (*(columns or ()), how.separator or ""):
         if not is_text(text):
             raise ValueError(f"{text!r} is half of a surrogate pair or holds one, which no file has; give another text")
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix == ".libfm":
-        return _read_libfm(name, columns)
+        return _read_libfm(name, columns), FileFacts("libFM")
     if name != STANDARD_INPUT and os.path.getsize(name) and is_parquet(Path(name)):
-        return _renamed(name, _read_parquet(name, Path(name)), columns)
+        return _renamed(name, _read_parquet(name, Path(name)), columns), FileFacts("Parquet")
     content = read_content(name)
     if not content or content.isspace():
         raise EmptyTableError(f"{shown} is empty; expected a table")
     if content.startswith(b"PAR1"):
-        return _renamed(shown, _read_parquet(shown, BytesIO(content)), columns)
+        return _renamed(shown, _read_parquet(shown, BytesIO(content)), columns), FileFacts("Parquet")
     if suffix in _JSON or (name == STANDARD_INPUT and content.lstrip()[:1] in (b"{", b"[")):
-        return _renamed(shown, _read_json(shown, content), columns)
-    return read_separated(shown, content, columns, "\t" if suffix == ".tsv" and not separator else separator)
+        frame, facts = _read_json(shown, content, how)
+        return _renamed(shown, frame, columns), facts
+    return read_separated(shown, content, columns, how.with_separator("\t" if suffix == ".tsv" else None))
 
 
 def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
@@ -104,11 +142,17 @@ def _read_parquet(name: str, source: Path | BytesIO) -> pl.DataFrame:
         raise not_parquet(name, error) from None
 
 
-def _read_json(name: str, content: bytes) -> pl.DataFrame:
+def _read_json(name: str, content: bytes, how: Reading) -> tuple[pl.DataFrame, FileFacts]:
     """Read one object per line, or a list of objects; what one of them lacks is missing there."""
-    content = as_utf8(name, content)
+    content, encoding, undecoded = as_utf8(name, content, how.encoding, how.skip_bad)
+    bad = [(line, f"not in the encoding {encoding}") for line in undecoded]
     try:
-        return _json_list(name, content) if content.lstrip().startswith(b"[") else _json_lines(name, content)
+        if content.lstrip().startswith(b"["):
+            frame = _json_list(name, content)
+        else:
+            frame, unread = _json_lines(name, content, how.skip_bad - len(bad))
+            bad += unread
+        return frame, FileFacts("JSON", encoding, skipped=len(bad), first_skipped=min(bad, default=None))
     except RecursionError:
         what = f"values within more than {_MOST_NESTED} others in JSON"
         raise DataFileError(f"{name} holds {what}; expected columns of texts, numbers or lists") from None
@@ -119,14 +163,23 @@ def _json_list(name: str, content: bytes) -> pl.DataFrame:
     return _from_json(name, {f"element {place}": row for place, row in elements})
 
 
-def _json_lines(name: str, content: bytes) -> pl.DataFrame:
+def _json_lines(name: str, content: bytes, most: int) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    """Read one object per line, and tell which lines were skipped, up to so many as are no JSON."""
     _need_short_lines(name, content)
     if not _HALF.search(content) and not _is_deep(content):  # Polars reads zero bytes there
         with contextlib.suppress(*_POLARS_ERRORS):  # types differ, or the error needs its line
-            return pl.read_ndjson(content, infer_schema_length=None)
-    lines = ((f"line {place}", line) for place, line in enumerate(content.split(b"\n"), 1) if line.strip())
-    rows = {place: _json(f"{name}, {place}:", line, "expected one object per line") for place, line in lines}
-    return _from_json(name, rows)
+            return pl.read_ndjson(content, infer_schema_length=None), []
+    rows, bad = dict[str, Any](), list[tuple[int, str]]()
+    for place, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            rows[f"line {place}"] = _json(f"{name}, line {place}:", line, "expected one object per line")
+        except DataFileError:
+            bad.append((place, "not in JSON format"))
+            if len(bad) > most:
+                raise
+    return _from_json(name, rows), bad
 
 
 def _need_short_lines(name: str, content: bytes) -> None:

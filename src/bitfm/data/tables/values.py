@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bitfm.data.files import quoted
 from bitfm.data.forks import few, present
-from bitfm.data.parsing import as_text, as_words, is_whole, parse_numbers, parse_times
+from bitfm.data.parsing import as_text, as_words, is_missing, is_whole, read_numbers, read_times
 from bitfm.errors import DuplicateRowsError, EmptyTableError, MissingColumnError, MixedIdsError, ValueInTableError
 
 _MANY = 30  # names in one message
@@ -52,18 +52,42 @@ def need_distinct(what: str, ids: pl.Series) -> None:
             )
 
 
-def numbers_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
-    """Return a column's finite numbers, or those that its strings stand for; see `parse_numbers`."""
-    numbers = parse_numbers(frame[column])
-    _refuse(what, frame[column], ~present(numbers), "value", "a finite number")
-    return numbers.to_numpy()
+class Numbers(NamedTuple):
+    """Numbers, and the decimal mark that they were read with, if it was given or found."""
+
+    values: NDArray[np.float64]
+    decimal: str | None
 
 
-def times_of(what: str, frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
+class Times(NamedTuple):
+    """Times in seconds since 1970, and the order of day and month that they were read in, if it was given or found."""
+
+    values: NDArray[np.int64]
+    order: str | None
+
+
+def numbers_of(
+    what: str, frame: pl.DataFrame, column: str, decimal: str | None = None, *, allow_missing: bool = False
+) -> Numbers:
+    """Return a column's finite numbers, or those that its strings stand for, see `parse_numbers`; NaN if missing."""
+    numbers, found = read_numbers(frame[column], decimal)
+    decimal = decimal if found is None else found.value
+    wrong = ~present(numbers)
+    if allow_missing and wrong.any():
+        wrong &= ~is_missing(frame[column])
+    marks = "" if decimal is None else f" with {decimal!r} as its decimal mark"
+    _refuse(what, frame[column], wrong, "value", f"a finite number{marks}")
+    return Numbers(numbers.to_numpy(), decimal)
+
+
+def times_of(what: str, frame: pl.DataFrame, column: str, order: str | None = None) -> Times:
     """Return a column's times in seconds since 1970, of whatever stands for one; see `parse_times`."""
-    times = parse_times(frame[column])
-    _refuse(what, frame[column], ~present(times), "time", "seconds since 1970 or a date such as 2018-07-13 20:15:00")
-    return times.to_numpy()
+    times, found = read_times(frame[column], order)
+    order = order if found is None else found.value
+    orders = {None: "", "dmy": ", or one with the day first", "mdy": ", or one with the month first"}
+    expected = f"seconds since 1970 or a date such as 2018-07-13 20:15:00{orders[order]}"
+    _refuse(what, frame[column], ~present(times), "time", expected)
+    return Times(times.to_numpy(), order)
 
 
 def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
