@@ -17,10 +17,11 @@ from bitfm.recommender._heavy_users import counted
 N_USERS, N_ITEMS, PER_USER, HELD_OUT, FEW = 150, 120, 20, 10, 400
 
 
-def kept(counts):
-    """How many interactions of each user count."""
+def kept(counts, *, shared=True):
+    """How many interactions of each user count, with an item that all have had or with one of its own for each."""
     users = np.repeat(np.arange(len(counts)), counts)
-    return np.bincount(users[counted(users, np.arange(len(users)))], minlength=len(counts)).tolist()
+    items = np.zeros(len(users), int) if shared else np.arange(len(users))
+    return np.bincount(users[counted(users, items)], minlength=len(counts)).tolist()
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,14 @@ def test_of_a_bot_a_tenth_of_all_counts():
     assert kept([200_000, *[50] * 2000]) == [11_111, *[50] * 2000]
     assert kept([20_000, 20_000, *[50] * 2000]) == [12_500, 12_500, *[50] * 2000]
     assert kept([20_000, *[10] * 100]) == [5000, *[10] * 100]
+
+
+def test_of_what_a_bot_alone_has_had_5000_count():
+    """More would only make all items look rare."""
+    assert kept([200_000, *[50] * 2000], shared=False) == [5000, *[50] * 2000]
+    users, items = np.append(np.zeros(200_000, int), np.arange(100_000) // 50 + 1), np.arange(300_000)
+    items[:7000] = items[200_000:207_000]
+    assert np.flatnonzero(counted(users, items)[:200_000]).tolist() == list(range(7000))
 
 
 @given(st.lists(st.integers(0, 30_000), min_size=1, max_size=30).filter(any))

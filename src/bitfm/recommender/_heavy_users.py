@@ -18,7 +18,8 @@ def counted(users: npt.NDArray[Any], items: npt.NDArray[Any]) -> npt.NDArray[np.
     """Return which interactions count, given the indices of users and items: of bots and test accounts, not all.
 
     A user may have 5000 interactions, or 20 times the median user's, or a tenth of all that count, whichever is most.
-    Of more, so many count, evenly spaced: those of items that others have had, too, and if these are fewer, some more.
+    Of more, so many count, evenly spaced: those of items that others have had, too, and if these are fewer than 5000,
+    some more. Items that such a user alone has had tell nothing of others, and would make all items look rare.
     """
     counts = np.bincount(users)
     least = max(_NEVER_TOO_MANY, _TIMES_MEDIAN * float(np.median(counts[counts > 0])))
@@ -33,7 +34,7 @@ def counted(users: npt.NDArray[Any], items: npt.NDArray[Any]) -> npt.NDArray[np.
         common = times[items[rows]] > np.bincount(items[rows])[items[rows]]
         count[rows] = False
         count[_spaced(rows[common], most)] = True
-        count[_spaced(rows[~common], most - int(common.sum()))] = True
+        count[_spaced(rows[~common], _NEVER_TOO_MANY - int(common.sum()))] = True
     return count
 
 
