@@ -42,7 +42,7 @@ def test_both_losses_find_a_taste(tmp_path):
 
 
 def test_hashing_finds_a_taste(tmp_path):
-    [split] = splits("tastes", tmp_path, 1)
+    [split] = splits("tastes", tmp_path, [0])
     least = 1.3 * judge(split, popularity(split, None))["NDCG@20"]
     assert judge(split, hashing.logit(split, (2.0, 1.0, 1.0)))["NDCG@20"] > least
     for by in ("users", "items"):

@@ -41,13 +41,13 @@ def test_the_interaction_is_the_one_that_ranks_best(monkeypatch):
 
     def rank(users, ratings, scores, k):
         tried.append(len(users))
-        return [0.1, 0.2, 0.4, 0.3][len(tried) - 1]
+        return [0.1, 0.2, 0.4, 0.3, 0.2][len(tried) - 1]
 
     monkeypatch.setattr("bitfm_research.bench.tuning.ndcg", rank)
     blind = replace(split, test=(split.test[0][:0], split.test[1][:0], np.full(0, np.nan)))
     models = [tune_dcmf(blind, bits, seed=7) for bits in (8, 64)]
     assert [(model.bits, model.interaction, model.random_state) for model in models] == [(8, 3.0, 7), (64, 3.0, 7)]
-    assert len(tried) == 4
+    assert len(tried) == 5
     assert 0.4 * len(split.train[2]) < tried[0] < 0.6 * len(split.train[2])
 
 
