@@ -107,7 +107,7 @@ class _FittedText(FittedColumn):
 
     @cached_property
     def places(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.known.take(np.arange(len(self.known))))}
+        return {str(word): place for place, word in enumerate(self.known.texts(range(len(self.known))))}
 
     def transform(self, values: pl.Series) -> FeatureTable:
         return tfidf_table(as_words(values).to_list(), self.places, self.idf)
