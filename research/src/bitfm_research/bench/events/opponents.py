@@ -169,7 +169,7 @@ OPPONENTS = [
     Opponent(
         "implicit ALS, 128 factors",
         implicit_als,
-        _pairs((1.0, 10.0, 30.0, 100.0, 300.0), (4.0, 15.0, 50.0, 150.0)),
+        _pairs((1.0, 10.0, 30.0, 100.0, 300.0), (1.0, 4.0, 15.0, 50.0, 150.0)),
         needs="implicit",
     ),
     Opponent("iALS, 128 factors", ials, _pairs((0.08, 0.12, 0.18, 0.27, 0.4, 0.6), (RATIO / 2, RATIO, 2 * RATIO))),
