@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,15 +15,14 @@ from bitfm import persist
 from bitfm.data.blocks import Blocks
 from bitfm.data.forks import need_threads
 from bitfm.data.interactions import HeldOut, Interactions
-from bitfm.errors import ModelFileError, NotFittedError
-from bitfm.parameters import Explanation, kind_of
-from bitfm.recommender import _evaluation, _inputs, _query
+from bitfm.errors import ModelFileError
+from bitfm.recommender import _evaluation, _inputs
+from bitfm.recommender._changes import Changes
 from bitfm.recommender._evaluation import Evaluation
-from bitfm.recommender._ids import item_index, known_ids, users_of
-from bitfm.recommender._labels import feature_label
 from bitfm.recommender._locks import new_lock
+from bitfm.recommender._queries import Queries
 from bitfm.recommender._state import State
-from bitfm.recommender._vectors import Vectors
+from bitfm.recommender._views import Views
 from bitfm.validation import check_choice, check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
@@ -33,7 +32,7 @@ __all__ = ["Recommender"]
 
 
 @dataclass(eq=False, repr=False)
-class Recommender:
+class Recommender(Queries, Views, Changes):
     """Learns from tables of interactions, users and items, and recommends by their own ids.
 
     Parameters
@@ -128,7 +127,6 @@ class Recommender:
     held_out: HeldOut | None = field(default=None, init=False)
     _state: State | None = field(default=None, init=False)
     _examples: tuple[Blocks, npt.NDArray[np.float64]] | None = field(default=None, init=False)
-    # One change at a time, each on top of the last; queries do not wait.
     _changing: threading.Lock = field(default_factory=new_lock, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -222,150 +220,6 @@ class Recommender:
             self._examples = examples if keep_training_data else None
         return self
 
-    def recommend(
-        self,
-        users: Any,
-        n: int = 10,
-        *,
-        context: Mapping[str, Any] | None = None,
-        seen: bool = False,
-        allow: Iterable[Any] | None = None,
-        deny: Iterable[Any] | None = None,
-    ) -> Any:
-        """Return the best items for a user, or for several.
-
-        The result is exact: what scoring every item and sorting would find. An unknown user gets
-        the non-personalised ranking.
-
-        Parameters
-        ----------
-        users : id, sequence of ids, or frame with the column of ids
-        n : int, default 10
-        context : mapping of column to value, optional
-            The same for all; what is not given is unknown.
-        seen : bool, default False
-            Whether to return items that a user has already as well.
-        allow, deny : ids of items, optional
-            Items to choose from, and items to leave out.
-
-        Returns
-        -------
-        frame of the kind that the recommender was fitted on
-            Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` and
-            ``known`` first.
-
-        Warns
-        -----
-        BitfmWarning
-            Of users and items that are not known.
-        """
-        state = self.state
-        asked, n = users_of(state, users), check_integer("n", n, 1)
-        rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
-        exclude = None if seen else state.log.by_user.take(asked.indices)
-        return _query.answer(state, _query.search(state, rows, n, exclude, allow, deny), asked)
-
-    def recommend_new(
-        self,
-        history: Iterable[Any] = (),
-        features: Mapping[str, Any] | None = None,
-        n: int = 10,
-        *,
-        context: Mapping[str, Any] | None = None,
-        allow: Iterable[Any] | None = None,
-        deny: Iterable[Any] | None = None,
-    ) -> Any:
-        """Return the best items for a new user.
-
-        Parameters
-        ----------
-        history : pairs of an item's id and a rating, or bare ids; or a mapping
-            Items that are not known are passed over, with a `BitfmWarning`. Of events, what an item counts for stands
-            in place of a rating; below 0 it is a dislike.
-        features : mapping of column to value, optional
-            Columns of the users' table; what is not given is missing.
-        n, context, allow, deny : as for `recommend`
-        """
-        state = self.state
-        at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
-        told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
-        row = state.new_rows(told, rated, at)
-        return _query.answer(state, _query.search(state, row, n, rated, allow, deny))
-
-    def similar_items(self, item: Any, n: int = 10) -> Any:
-        """Return the items that the same users like.
-
-        The score is the correlation, from user to user, of what the model says of the two items beyond what it says of
-        any.
-        """
-        state = self.state
-        return _query.answer(state, state.similar_items(item_index(state, item), check_integer("n", n, 1)))
-
-    def item_vectors(self) -> Vectors:
-        """Return a vector per item, whose inner product with one of `user_vectors` is the score.
-
-        For search engines such as FAISS or pgvector, by the inner product. Of ratings it is exact; the last two numbers
-        stand for what the item and the user have in all of their scores. Of events it is exact without neighbours
-        (``ImplicitFM(n_neighbors=0)``); with them it leaves out what they add.
-
-        Returns
-        -------
-        Vectors
-            ``ids``, and ``vectors`` of float32, one row each.
-        """
-        state = self.state
-        ids = state.items.ids_of(np.arange(len(state.items))).to_list()
-        return Vectors(ids, state.need_finite(state.item_matrix()))
-
-    def user_vectors(self, users: Any = None, *, context: Mapping[str, Any] | None = None) -> Vectors:
-        """Return a vector per user, of all users by default; see `item_vectors`.
-
-        Parameters
-        ----------
-        users : id, sequence of ids, or frame with the column of ids, optional
-        context : mapping of column to value, optional
-            The same for all; what is not given is unknown.
-        """
-        state = self.state
-        if users is None:
-            indices = np.arange(len(state.users), dtype=np.int32)
-            ids = state.users.ids_of(indices).to_list()
-        else:
-            ids, indices, _ = users_of(state, users)
-        at = _inputs.context_of(state, context, len(ids))
-        return Vectors(ids, state.need_finite(state.query_matrix(indices, at)))
-
-    @property
-    def users(self) -> Any:
-        """The users that are known, as a frame: their ids, and how many interactions each has."""
-        return _query.side_frame(self.state, "user")
-
-    @property
-    def items(self) -> Any:
-        """The items that are known, as a frame: ids, titles if there are any, and how many interactions each has."""
-        return _query.side_frame(self.state, "item")
-
-    def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
-        """Take a score apart: the contribution of every feature and of every pair, by name.
-
-        Of events, that of every past item and of every feature. A user of None is an unknown one.
-        """
-        state = self.state
-        index = -1 if user is None else int(state.users.indices_of([user])[0])
-        at = _inputs.context_of(state, context, 1)
-        return state.explain(index, item_index(state, item), at)
-
-    def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
-        """Score interactions.
-
-        Parameters
-        ----------
-        pairs : table with the columns of users, items and context, or a list of pairs of ids
-            Users, items and values that are not known are scored by what is. Columns of the context may be left out.
-        """
-        state = self.state
-        return state.scores(*_inputs.pairs_of(state, pairs))
-
     def evaluate(
         self,
         test: Any,
@@ -428,150 +282,6 @@ class Recommender:
             raise ValueError("training_data: none is kept; give the table, or fit with keep_training_data=True.")
         return self._examples
 
-    def add_users(self, users: Any) -> Self:
-        """Add users, or give known ones other values; columns as of the table that the recommender was fitted on.
-
-        Other columns are passed over, with a `BitfmWarning`.
-        """
-        return self._add_rows("user", users)
-
-    def add_items(self, items: Any) -> Self:
-        """Add items, or give known ones other values; they are recommended from now on."""
-        return self._add_rows("item", items)
-
-    def _add_rows(self, name: str, table: Any) -> Self:
-        ids, frame = _inputs.rows_of(self.state, name, table)
-        with self._changing:
-            self._state = self.state.with_rows(name, ids, frame)
-        return self
-
-    def add_ratings(self, ratings: Any) -> Self:
-        """Add ratings and solve anew for the codes of all users and items that they name.
-
-        Everything else stays as it is. Users and items may be new. Of a user and an item, what was added last counts,
-        whatever its time; within a table the latest, or the mean where there is a context.
-
-        Parameters
-        ----------
-        ratings : table as for `fit`
-            Columns of the context, and of the time, may be left out.
-        """
-        if self.state.target is None:
-            raise ValueError("add_ratings: the recommender was fitted to events; use add_events.")
-        return self._add_interactions("ratings", ratings)
-
-    def add_events(self, events: Any) -> Self:
-        """Add events; users and items may be new.
-
-        They count at once for their users, and for the codes of items of which they are a twentieth or more.
-        Neighbours and all else stay as they are.
-
-        Parameters
-        ----------
-        events : table as for `fit`
-            Columns of the context, of the time, and of what events are or count for, may be left out.
-        """
-        if self.state.target is not None:
-            raise ValueError("add_events: the recommender was fitted to ratings; use add_ratings.")
-        return self._add_interactions("events", events)
-
-    def _add_interactions(self, what: str, table: Any) -> Self:
-        with self._changing:
-            state = self.state
-            read = _inputs.interactions_of(state, table, what).latest()
-            self._state = state.with_interactions(read, _inputs.contexts_of(state, read))
-        return self
-
-    def remove_users(self, users: Any) -> Self:
-        """Remove users, with all that is known of them, from this recommender and from files that it saves.
-
-        Their ids, features, interactions and codes go, they are no longer among the raters of items, and categories and
-        words that nobody else has go as well. What others, and the model as a whole, have learnt from them stays until
-        the next `fit`. Earlier files, and `notes`, are left alone. An id that is added again is new.
-
-        Parameters
-        ----------
-        users : id, sequence of ids, or frame with the column of ids
-            Those that are not known are passed over, with a `BitfmWarning`.
-        """
-        return self._remove_ids("user", users)
-
-    def remove_items(self, items: Any) -> Self:
-        """Remove items, with all that is known of them; they are in no history, and never recommended again.
-
-        What others have learnt from them stays until the next `fit`; see `remove_users`.
-        """
-        return self._remove_ids("item", items)
-
-    def _remove_ids(self, name: str, given: Any) -> Self:
-        with self._changing:
-            state = self.state
-            if name == "user":
-                state.need_users("remove_users")
-            gone = np.unique(known_ids(state, name, f"remove_{name}s", given))
-            if len(gone):
-                self._state, self._examples = state.without_ids(name, gone), None
-        return self
-
-    def remove_interactions(self, pairs: Any) -> Self:
-        """Remove ratings, or all events of pairs, and solve anew for the users and items that they name.
-
-        Of ratings these get the codes of new users and items with the ratings that are left. Of events the items get
-        codes anew, and users have none. Everything else keeps what it has learnt until the next `fit`.
-
-        Parameters
-        ----------
-        pairs : table with the columns of users and items, or a list of pairs of ids
-            Pairs without interactions are passed over, with a `BitfmWarning`.
-        """
-        with self._changing:
-            state = self.state
-            state.need_users("remove_interactions")
-            users, items = _inputs.logged_pairs_of(state, "remove_interactions", pairs)
-            if len(users):
-                self._state, self._examples = state.without_interactions(users, items), None
-        return self
-
-    @property
-    def n_users(self) -> int:
-        """Number of users."""
-        return len(self.state.users)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.state.items)
-
-    @property
-    def fields(self) -> list[str]:
-        """The model's fields, such as ``"user.age"`` and ``"user.history"``."""
-        return [f"{field.block}.{field.name}" for field in self.state.parameters.fields]
-
-    @property
-    def model_(self) -> Any:
-        """The fitted model, as an estimator."""
-        state = self.state
-        with persist.naming(state.index.file or "the recommender's model"):
-            model = kind_of(state.model).from_record(state.model, state.parameters, state.index)
-        return model.set_params(**state.unsaved)
-
-    def feature_name(self, field: str, feature: int) -> str:
-        """Return what a feature of one of `Recommender.fields` stands for, for people to read."""
-        for span in self.state.parameters.fields:
-            if f"{span.block}.{span.name}" == field:
-                return feature_label(self.state, span, feature)
-        raise ValueError(f"feature_name: there is no field {field!r}; the fields are {', '.join(self.fields)}.")
-
-    def describe(self) -> Any:
-        """Return what was made of the columns: a frame of side, column, kind, why, features and share of missing."""
-        import polars as pl
-
-        from bitfm.data.tables import in_kind
-
-        names = ("side", "column", "kind", "why", "features", "missing")
-        rows = {name: [getattr(note, name) for note in self.state.columns] for name in names}
-        return in_kind(pl.DataFrame(rows), self.state.frames)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but ``kinds`` and ``model``, which a new fit would need, to one file; see `bitfm.load`.
 
@@ -601,10 +311,3 @@ class Recommender:
         recommender = cls(**settings)
         recommender._state, recommender.notes, recommender.held_out = state, notes, held_out
         return recommender
-
-    @property
-    def state(self) -> State:
-        """What was learnt: sides, parameters and index, as one immutable value."""
-        if self._state is None:
-            raise NotFittedError("This Recommender is not fitted yet: call fit with a table of interactions first.")
-        return self._state

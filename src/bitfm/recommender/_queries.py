@@ -1,0 +1,121 @@
+"""What a recommender is asked: for items, and for scores of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.parameters import Explanation
+from bitfm.recommender import _inputs, _search
+from bitfm.recommender._fitted import Fitted
+from bitfm.recommender._ids import item_index, users_of
+from bitfm.validation import check_integer
+
+__all__ = ["Queries"]
+
+
+class Queries(Fitted):
+    """The part of `Recommender` that recommends, explains and predicts."""
+
+    def recommend(
+        self,
+        users: Any,
+        n: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        seen: bool = False,
+        allow: Iterable[Any] | None = None,
+        deny: Iterable[Any] | None = None,
+    ) -> Any:
+        """Return the best items for a user, or for several.
+
+        The result is exact: what scoring every item and sorting would find. An unknown user gets
+        the non-personalised ranking.
+
+        Parameters
+        ----------
+        users : id, sequence of ids, or frame with the column of ids
+        n : int, default 10
+        context : mapping of column to value, optional
+            The same for all; what is not given is unknown.
+        seen : bool, default False
+            Whether to return items that a user has already as well.
+        allow, deny : ids of items, optional
+            Items to choose from, and items to leave out.
+
+        Returns
+        -------
+        frame of the kind that the recommender was fitted on
+            Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` and
+            ``known`` first.
+
+        Warns
+        -----
+        BitfmWarning
+            Of users and items that are not known.
+        """
+        state = self.state
+        asked, n = users_of(state, users), check_integer("n", n, 1)
+        rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
+        exclude = None if seen else state.log.by_user.take(asked.indices)
+        return _search.answer(state, _search.search(state, rows, n, exclude, allow, deny), asked)
+
+    def recommend_new(
+        self,
+        history: Iterable[Any] = (),
+        features: Mapping[str, Any] | None = None,
+        n: int = 10,
+        *,
+        context: Mapping[str, Any] | None = None,
+        allow: Iterable[Any] | None = None,
+        deny: Iterable[Any] | None = None,
+    ) -> Any:
+        """Return the best items for a new user.
+
+        Parameters
+        ----------
+        history : pairs of an item's id and a rating, or bare ids; or a mapping
+            Items that are not known are passed over, with a `BitfmWarning`. Of events, what an item counts for stands
+            in place of a rating; below 0 it is a dislike.
+        features : mapping of column to value, optional
+            Columns of the users' table; what is not given is missing.
+        n, context, allow, deny : as for `recommend`
+        """
+        state = self.state
+        at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
+        told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
+        row = state.new_rows(told, rated, at)
+        return _search.answer(state, _search.search(state, row, n, rated, allow, deny))
+
+    def similar_items(self, item: Any, n: int = 10) -> Any:
+        """Return the items that the same users like.
+
+        The score is the correlation, from user to user, of what the model says of the two items beyond what it says of
+        any.
+        """
+        state = self.state
+        return _search.answer(state, state.similar_items(item_index(state, item), check_integer("n", n, 1)))
+
+    def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
+        """Take a score apart: the contribution of every feature and of every pair, by name.
+
+        Of events, that of every past item and of every feature. A user of None is an unknown one.
+        """
+        state = self.state
+        index = -1 if user is None else int(state.users.indices_of([user])[0])
+        at = _inputs.context_of(state, context, 1)
+        return state.explain(index, item_index(state, item), at)
+
+    def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
+        """Score interactions.
+
+        Parameters
+        ----------
+        pairs : table with the columns of users, items and context, or a list of pairs of ids
+            Users, items and values that are not known are scored by what is. Columns of the context may be left out.
+        """
+        state = self.state
+        return state.scores(*_inputs.pairs_of(state, pairs))
