@@ -16,20 +16,28 @@ from bitfm.models.implicit.encoder import encode_items
 from bitfm.models.implicit.features import SideFeatures
 from bitfm.models.implicit.neighbors import NeighborSettings, learn_neighbors
 from bitfm.models.implicit.teacher import Teacher, fit_teacher, own_axes
-from bitfm.parameters import EventWeights, FeatureVectors, ImplicitParameters, ItemCodes, Neighbors, UserSide
+from bitfm.parameters import (
+    EventWeights,
+    FeatureVectors,
+    ImplicitParameters,
+    ItemCodes,
+    Neighbors,
+    UserSide,
+    fold_in_events,
+)
 
 __all__ = ["RATIO", "Coded", "EventFit", "EventSettings"]
 
 Vectors = npt.NDArray[np.float32]
 
 _CONTEXT_STEPS = 12
-RATIO = 10.0
+RATIO = 5.0
 
 
 class EventSettings(NamedTuple):
     """What a fit needs to know, chosen or given."""
 
-    regularization: float = 0.18
+    regularization: float = 0.12
     feature_strength: float = 0.1  # the penalty of features' vectors, beside those of rows
     neighbors: NeighborSettings = NeighborSettings()
     context: float | None = 1.0  # its penalty, beside that of a user; None: contexts count for nothing
@@ -58,11 +66,15 @@ class EventFit:
     n_iter: int
     seed: int
     n_threads: int
+    share: float = 1.0  # of the events that the settings are for
 
     def weights(self, settings: EventSettings) -> EventWeights:
         """Return the weights of the objective."""
         ratio = settings.ratio
-        return EventWeights(ratio * self.data.events.density, settings.regularization / (1 + ratio))
+        # The best regularization rises about as the root of the ratio. So either can be chosen after the other.
+        # A penalty is a multiple of a row's events, but with more of them a row needs no more of it.
+        regularization = settings.regularization / self.share * (ratio / RATIO) ** 0.5
+        return EventWeights(ratio * self.data.events.density, regularization / (1 + ratio))
 
     @cached_property
     def sides(self) -> tuple[SideFeatures | None, SideFeatures | None]:
@@ -123,6 +135,11 @@ class EventFit:
         side = self.sides[0]
         priors = None if side is None or of_users is None else side.sums(of_users, threads)
         return Coded(codes, gram, of_users, of_items, priors)
+
+    def users(self, settings: EventSettings, coded: Coded, items: Vectors) -> Vectors:
+        """Return the vectors of the users, folded in."""
+        n_items, by_user = int(self.observed.sum()), self.data.events.by_user
+        return fold_in_events(by_user, items, coded.gram, self.weights(settings), n_items, coded.priors, self.n_threads)
 
     def neighbors(self, settings: EventSettings, coded: Coded, items: Vectors) -> tuple[Neighbors, Vectors]:
         """Return the neighbours of items, and the vectors of the users."""

@@ -127,9 +127,9 @@ def _of_floats(
     threads = thread_count(-1)
     if wanted("floats + 8"):
         begin = time.perf_counter()
-        data = EventData(split.train, ("user", "item"), {})
-        chosen = choose_settings(EventFit(data, 0, 8, 128, 8, split.seed, threads), Progress(0, None))
-        weights, _, items = fit_floats(split, (chosen.regularization, chosen.ratio))
+        fit = EventFit(EventData(split.train, ("user", "item"), {}), 0, 8, 128, 8, split.seed, threads)
+        chosen = choose_settings(fit, Progress(0, None))
+        items, weights = fit.teacher(chosen).items, fit.weights(chosen)
         gram, axes = own_axes(items, threads)
         items = multiply(items, axes, threads)
         neighbors, users = learn_neighbors(split.train, items, gram, weights, 8, chosen.neighbors, None, threads)
