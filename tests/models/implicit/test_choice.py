@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from bitfm.models.implicit import choice
 from bitfm.models.implicit.data import EventData
 from bitfm.models.implicit.fit import RATIO, EventFit, EventSettings

@@ -11,13 +11,13 @@ from bitfm import core
 from bitfm.data import FeatureTable
 from bitfm.models.implicit import ImplicitFM
 from bitfm.models.implicit.choice import choose_settings
-from bitfm.models.implicit.trial import ndcg
 from bitfm.models.implicit.data import EventData
 from bitfm.models.implicit.encoder import encode_items
 from bitfm.models.implicit.events import Events, hold_out
 from bitfm.models.implicit.fit import EventFit
 from bitfm.models.implicit.neighbors import NeighborSettings, learn_neighbors
 from bitfm.models.implicit.teacher import fit_teacher, own_axes
+from bitfm.models.implicit.trial import ndcg
 from bitfm.models.progress import Progress
 from bitfm.parameters import EventWeights, ItemCodes, Steps, bits_of_dimensions, nearest_levels
 

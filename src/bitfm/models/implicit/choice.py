@@ -145,4 +145,5 @@ def _quality(trial: Trial, settings: EventSettings) -> npt.NDArray[np.float64]:
     else:
         teacher = fit.teacher(settings)
         users, items = teacher.users, teacher.items
-    return trial.qualities(lambda which: [multiply(users[which], items.T, fit.n_threads)])[0]
+    [found] = trial.qualities(lambda which: [multiply(users[which], items.T, fit.n_threads)])
+    return np.asarray(found)
