@@ -48,6 +48,8 @@ ITEMS = {
     "title": [f"The {('red', 'green', 'blue')[i % 3]} book of {('cats', 'dogs')[i % 2]}, part {i}" for i in range(30)],
     "genres": ["|".join("abcd"[i % 3 : i % 4 + 1]) for i in range(30)],
     "tags": [["new", "old"][: i % 3] for i in range(30)],
+    "shelf": ["abc"[i % 3] for i in range(30)],
+    "stock": [i % 4 > 0 for i in range(30)],
 }
 MORE = {
     "user_id": ["user 3", "new", "user 3", "new"],
@@ -81,6 +83,16 @@ def changed(rec: Recommender, table: Any) -> str:
         rec._state = before
 
 
+def updated(rec: Recommender) -> str:
+    """Return what the file holds after other values, which are taken back."""
+    before = rec.state
+    try:
+        rec.update_items({"item_id": [3, 4], "shelf": ["d", None], "tags": [["blue"], []], "stock": [False, None]})
+        return digest_of(rec)
+    finally:
+        rec._state = before
+
+
 def removed(rec: Recommender) -> str:
     """Return what the file holds after removals, which are taken back."""
     before = rec.state
@@ -98,6 +110,8 @@ def serving(rec: Recommender) -> Steps:
     yield "recommend to several", lambda: rec.recommend(several, n=30, seen=True).to_dicts()
     yield "recommend_new", lambda: rec.recommend_new([(3, 5)], {"joined": "2015-01-01", "income": "$3"}).to_dicts()
     yield "similar_items", lambda: rec.similar_items(3).to_dicts()
+    where = {"shelf": ["a", "b"], "tags": "new", "stock": True}
+    yield "filters", lambda: rec.recommend(several, n=9, where=where, deny={"user 3": [4, 7]}, seen=True).to_dicts()
     yield "explain", lambda: str(rec.explain("user 3", 4))
     yield "predict", lambda: rec.predict(MORE).tolist()
     yield "describe", lambda: rec.describe().to_dicts()
@@ -106,6 +120,7 @@ def serving(rec: Recommender) -> Steps:
     yield "add polars", lambda: changed(rec, pl.DataFrame(MORE))
     yield "add pandas", lambda: changed(rec, pd.DataFrame(MORE).astype({"sky": "category"}))
     yield "add arrow", lambda: changed(rec, pa.table(MORE))
+    yield "update", lambda: updated(rec)
     yield "remove", lambda: removed(rec)
     yield "add many", lambda: changed(rec, {name: values * 5 for name, values in RATINGS.items()})
     yield "evaluate", lambda: str(rec.evaluate(RATINGS))
@@ -114,6 +129,7 @@ def serving(rec: Recommender) -> Steps:
 def learning(rec: Recommender) -> Steps:
     yield "fit a model", lambda: str(FM(2, n_iter=2, n_jobs=2).fit(*rec.training_data(RATINGS)))
     yield "fit", lambda: digest_of(fitted())
+    yield "filter by an expression", lambda: rec.recommend("user 3", where=pl.col("shelf") != "a").to_dicts()
     yield "add a lazy frame", lambda: changed(rec, pl.DataFrame(MORE).lazy())
     yield "read a file", lambda: read_table(__file__, columns=["line"], separator="\x1f").height
     many = {"user_id": ["user 3"] * 100_001, "item_id": [2] * 100_001}

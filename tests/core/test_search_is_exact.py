@@ -245,6 +245,40 @@ def test_masks_and_exclusions(data):
     np.testing.assert_array_equal(positions, np.where(np.isinf(expected), -1, order))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.02, 0.1, 0.9])
+@pytest.mark.parametrize("kind", ["codes", "vectors", "nibbles"])
+def test_some_of_many(share, kind, monkeypatch):
+    """Few items are scored one by one, many by a mask, and a copy of them as if there were no others."""
+    monkeypatch.setattr(_segments, "_LARGE", 1 if kind == "nibbles" else 10**9)
+    rng = np.random.default_rng(6)
+    size, width = 20_000, 16
+    codes = random_codes(rng, size, width // 8)
+    gains, biases = rng.integers(1, 4, size).astype(np.float32), biases_of(rng, "ordinary", size)
+    vectors = (signs(codes) * gains[:, None]).astype(np.float32)
+    queries = rng.integers(-5, 6, (9, width)).astype(np.float32)
+    scores = biases.astype(float) + queries.astype(float) @ vectors.T.astype(float)
+    allowed = np.flatnonzero(rng.random(size) < share)
+    n = min(20, len(allowed))
+    order, expected = best(scores[:, allowed], n)
+    for isa in _core.available_isas():
+        _core.use_isa(isa)
+        segment = (
+            CodeSegment.of(code_items(codes, gains, biases), 1.0)
+            if kind == "codes"
+            else VectorSegment.of(vector_items(vectors, biases), 1.0)
+        )
+        mask = segment.live & segment.mask(allowed)
+        copied = segment.compact(mask, 1.0)
+        assert segment.n_of(mask) == copied.n_items == len(allowed)
+        for part, live in ((segment, mask), (copied, copied.live)):
+            for some in (slice(None), slice(4, 5)):
+                rows = vector_rows(queries[some], np.zeros(len(queries[some])))
+                for n_threads in (1, 2):
+                    found = part.search(live, rows, NOTHING, n, n_threads)
+                    np.testing.assert_array_equal(found[0], allowed[order[some]])
+                    np.testing.assert_array_equal(found[1], expected[some])
+
+
 @given(seed=st.integers(0, 2**32), spread=st.sampled_from([0.0, 0.01, 1.0, 30.0]), tail=st.sampled_from([0, 3]))
 @settings(max_examples=40, deadline=None)
 def test_one_query_by_nibbles(seed, spread, tail):

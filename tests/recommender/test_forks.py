@@ -17,6 +17,7 @@ import forked
 
 REFUSED = {
     "fit": "fit",
+    "filter by an expression": "where, an expression,",
     "add a lazy frame": "ratings, a lazy frame,",
     "read a file": f"reading {forked.__file__}",
     "predict 100,001": "a table of 100,001 values",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bitfm import BitfmError
 
-from bitfm_research.bench import _libraries, retrieval
+from bitfm_research.bench import _filters, _libraries, retrieval
 from bitfm_research.bench._bandwidth import bandwidth
 from bitfm_research.bench._comparison import OURS, compare_times, recall
 from bitfm_research.bench._vectors import ids_as_vectors
@@ -51,6 +51,17 @@ def test_generated_models_score_as_they_search():
     users = np.repeat(np.arange(20), 300)
     rows = items.take(positions.ravel())
     np.testing.assert_allclose(model.predict_pairs(users, rows), scores.ravel(), rtol=1e-5)
+
+
+def test_filters_are_compared_with_none(monkeypatch):
+    monkeypatch.setattr(_filters, "_QUERIES", 3)
+    monkeypatch.setattr(_filters, "_SHARES", (0.2,))
+    index = generated_codes(3, 2000).index()
+    rows = _filters._compared(index, _filters._rows(index.parameters))
+    assert [row["method"] for row in rows] == [
+        "no filter", "20% of the items, not asked for before", "20% of the items, asked for again"
+    ]  # fmt: skip
+    assert rows[0]["times"] == 1
 
 
 def test_missing_libraries_are_named(monkeypatch):

@@ -32,6 +32,7 @@ _KINDS = kind_names()
 _COUNTS = "What events of a kind count for, e.g. buy=10. Repeatable."
 _FORGET = "Of events: keep no user in the model, nor what users did."
 _MISSING = "Whether rows without a rating are dropped and counted, or an error."
+_FILTERS = "Columns of --items to filter by later; by default all but texts that hardly repeat."
 _HOW = f"How to read a column: {', '.join(_KINDS[:-1])} or {_KINDS[-1]}. Repeatable."
 
 
@@ -57,6 +58,7 @@ class FitOptions:
     half_life: Annotated[float | None, Option(metavar="DAYS", help="An event so old counts for half.")] = None
     forget_users: Annotated[bool, Option("--forget-users", help=_FORGET)] = False
     title: Annotated[str | None, Option(metavar="NAME", help="Column of --items to show beside ids.")] = None
+    filters: Annotated[str | None, Option(metavar="A,B,C", help=_FILTERS)] = None
     kind: Annotated[option.Texts, Option(metavar="COLUMN=KIND", help=_HOW)] = None
     separator: option.Separator = None
     quote: option.Quote = None
@@ -125,7 +127,7 @@ class FitOptions:
 
     def settings(self) -> dict[str, Any]:
         """Return what a table ``[fit]`` in bitfm.toml would hold for the same tables."""
-        lists = {name: names_of(getattr(self, name)) for name in ("columns", "context")}
+        lists = {name: names_of(getattr(self, name)) for name in ("columns", "context", "filters")}
         of_sides = {"user_columns": self.user_columns, "item_columns": self.item_columns}
         nested = {name: [names_of(names) for names in given or ()] for name, given in of_sides.items()}
         pairs = {"kind": pairs_of("--kind", self.kind), "event_weight": pairs_of("--event-weight", self.event_weight)}
@@ -149,7 +151,7 @@ class LoadedTables:
     def fit(self, rec: Recommender, rows: Interactions, callback: Callback, *, keep: bool = False) -> None:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
         tables = {"users": self.users, "items": self.items, "title": self.options.title, **self.options.formats()}
-        rec.fit(rows, **tables, callback=callback, keep_training_data=keep)
+        rec.fit(rows, **tables, filters=names_of(self.options.filters), callback=callback, keep_training_data=keep)
 
 
 def latest(interactions: Interactions) -> Interactions:

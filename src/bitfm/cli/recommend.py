@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import warnings
@@ -13,8 +14,9 @@ from typer import Argument, Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, model_and_rest
-from bitfm.cli._options import names_of, pairs_of
-from bitfm.cli.screen import line, note, polars_of, print_csv, print_json, rows_of, show
+from bitfm.cli._options import names_of, pairs_of, with_options_of
+from bitfm.cli._rules import RuleOptions
+from bitfm.cli.screen import line, note, notes_of_warnings, polars_of, print_csv, print_json, rows_of, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +28,7 @@ _SPREADSHEET = "As --csv, with ' before texts that a spreadsheet would take for 
 _BATCH = 1000  # users at a time, since standard input may have any number
 
 
+@with_options_of(RuleOptions)
 def recommend(
     context_: typer.Context,
     model: option.Model = None,
@@ -60,10 +63,11 @@ def recommend(
     import bitfm
 
     rec = bitfm.load(path)
+    how = {"n": n, "context": moment, "seen": seen, **RuleOptions.of(context_)}
     if is_new:
-        batches = iter([_for_new(rec, names_of(history) or [], pairs_of("--feature", feature) or None, n, moment)])
+        batches = iter([_for_new(rec, names_of(history) or [], pairs_of("--feature", feature) or None, how)])
     else:
-        batches = _for_users(rec, ids, n, moment, seen)
+        batches = _for_users(rec, ids, how)
     if as_csv or spreadsheet:
         for number, batch in enumerate(batches):
             print_csv(batch, header=number == 0, no_formulas=spreadsheet)
@@ -78,6 +82,7 @@ def recommend(
     _show("Recommendations", rows)
 
 
+@with_options_of(RuleOptions)
 def similar(
     context_: typer.Context,
     model: option.Model = None,
@@ -94,7 +99,8 @@ def similar(
     import bitfm
 
     rec = bitfm.load(path)
-    rows = rows_of(rec.similar_items(item_id, n))
+    with notes_of_warnings():
+        rows = rows_of(rec.similar_items(item_id, n, **RuleOptions.of(context_)))
     if as_json:
         print_json({"model": str(path), "item": _stored_ids(rec, "item", [item_id])[0], "similar": rows})
     else:
@@ -162,23 +168,30 @@ def _show(title: str, rows: list[dict[str, Any]]) -> None:
 
 
 def _for_new(
-    rec: Recommender, history: list[str], features: dict[str, str] | None, n: int, moment: dict[str, str] | None
+    rec: Recommender, history: list[str], features: dict[str, str] | None, how: dict[str, Any]
 ) -> pl.DataFrame:
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # what is not known was remarked on
-        return polars_of(rec.recommend_new(_rated(rec, history), features, n, context=moment))
+    past = _rated(rec, history)
+    with _other_notes():
+        return polars_of(rec.recommend_new(past, features, **how))
 
 
-def _for_users(
-    rec: Recommender, given: list[str], n: int, moment: dict[str, str] | None, seen: bool
-) -> Iterator[pl.DataFrame]:
+@contextlib.contextmanager
+def _other_notes() -> Iterator[None]:
+    """Print what bitfm warns of, but not of users and pasts that are not known, which were remarked on."""
+    with notes_of_warnings():
+        warnings.filterwarnings("ignore", "(recommend|history): ", UserWarning)
+        yield
+
+
+def _for_users(rec: Recommender, given: list[str], how: dict[str, Any]) -> Iterator[pl.DataFrame]:
     """Recommend to one batch of users after another, and say who is not known; without users, an empty frame."""
     stdin = (text.strip() for text in sys.stdin if text.strip())
     ids = itertools.chain.from_iterable(stdin if text == "-" else [text] for text in given)
     batch = list(itertools.islice(ids, _BATCH))
     while True:
         _remark_on_unknown(rec, "user", batch, "served the non-personalised ranking")
-        with warnings.catch_warnings(action="ignore", category=UserWarning):
-            found = rec.recommend(batch, n, context=moment, seen=seen)
+        with _other_notes():
+            found = rec.recommend(batch, **how)
         yield polars_of(found)
         if not (batch := list(itertools.islice(ids, _BATCH))):
             return

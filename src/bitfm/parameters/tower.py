@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -47,17 +47,18 @@ class TowerRows:
         return len(self.constants)
 
     def take(self, rows: npt.NDArray[np.intp]) -> TowerRows:
-        """Return some of the rows, where none is a code."""
-        scales = None if self.scales is None else self.scales[rows]
-        scored = None if self.scored is None else self.scored.take(rows)
-        vectors = self.vectors[rows]
-        return replace(
-            self,
-            constants=self.constants[rows],
-            vectors=vectors,
-            coded=np.zeros(len(rows), bool),
-            scales=scales,
-            scored=scored,
+        """Return some of the rows."""
+        coded = np.ones(len(self), bool) if self.coded is None else self.coded
+        of_codes, of_vectors, chosen = np.cumsum(coded) - 1, np.cumsum(~coded) - 1, coded[rows]
+        places = of_codes[rows[chosen]]
+        return TowerRows(
+            self.constants[rows],
+            self.codes[places],
+            self.gains[places],
+            self.vectors[of_vectors[rows[~chosen]]],
+            None if self.coded is None else chosen,
+            None if self.scales is None else self.scales[rows],
+            None if self.scored is None else self.scored.take(rows),
         )
 
     def as_vectors(self) -> npt.NDArray[np.float32]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bitfm.recommender import _inputs
 from bitfm.recommender._fitted import Fitted
-from bitfm.recommender._ids import known_ids
+from bitfm.recommender._ids import known_ids, warn_of_unknown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Changes"]
 
@@ -27,11 +30,43 @@ class Changes(Fitted):
         """Add items, or give known ones other values; they are recommended from now on."""
         return self._add_rows("item", items)
 
-    def _add_rows(self, name: str, table: Any) -> Self:
-        ids, frame = _inputs.rows_of(self.state, name, table)
+    def update_items(self, items: Any) -> Self:
+        """Give known items other values, such as stock and price; columns that the table lacks stay as they are.
+
+        Where no feature is made from a column, as of those whose kind is "ignore", only what ``where=``, ``boost=`` and
+        ``diversity=`` go by changes, and the model and its index are left alone.
+
+        Parameters
+        ----------
+        items : table with the column of ids
+            Items that are not known are passed over, with a `BitfmWarning`.
+        """
+        import polars as pl
+
+        ids, frame = _inputs.rows_of(self.state, "item", items, "update_items")
         with self._changing:
-            self._state = self.state.with_rows(name, ids, frame)
+            indices = self.state.items.ids.indices(ids)
+            warn_of_unknown("update_items", "item", ids.to_list(), indices, "passed over")
+            known = [column.filter(indices >= 0) for column in frame]  # without Polars' threads
+            self._put_rows("item", ids.filter(indices >= 0), pl.DataFrame(known))
         return self
+
+    def _add_rows(self, name: str, table: Any) -> Self:
+        ids, frame = _inputs.rows_of(self.state, name, table, f"add_{name}s")
+        with self._changing:
+            self._put_rows(name, ids, frame)
+        return self
+
+    def _put_rows(self, name: str, ids: pl.Series, frame: pl.DataFrame) -> None:
+        """Take rows; where these are known items, and no feature is made from the columns, little is to be done."""
+        state = self.state
+        learnt = {column.name for column in state.side(name).columns}
+        titles = state.side(name).titles
+        learnt |= {titles.column} if titles is not None else set()
+        if name == "item" and not learnt & set(frame.columns) and (state.items.ids.indices(ids) >= 0).all():
+            self._state = state.with_values(ids, frame)
+        else:
+            self._state = state.with_rows(name, ids, frame)
 
     def add_ratings(self, ratings: Any) -> Self:
         """Add ratings and solve anew for the codes of all users and items that they name.

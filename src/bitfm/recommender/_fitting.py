@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def fit_state(
     users: Any,
     items: Any,
     title: str | None,
+    filters: Sequence[str] | None,
     callback: Callback | None,
     decimal: str | None,
     dates: str | None,
@@ -41,7 +43,7 @@ def fit_state(
         for name, default in (("event_weights", None), ("half_life", None), ("keep_interactions", True)):
             if (value := getattr(settings, name)) != default:
                 raise ValueError(f"{name}={value!r} is for events, but there is a target; give target=None.")
-    tables = read_tables(given, users, items, title, SideReader(settings.kinds or {}, decimal, dates))
+    tables = read_tables(given, users, items, title, filters, SideReader(settings.kinds or {}, decimal, dates))
     return fit_events(settings, tables, callback) if events else fit_ratings(settings, tables, callback)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,10 +11,20 @@ import numpy.typing as npt
 from bitfm.data.files import quoted
 from bitfm.data.parsing import one_as_text
 from bitfm.data.tables import as_frame, need_columns
-from bitfm.errors import BitfmWarning, UnknownIdError
+from bitfm.errors import UnknownIdError
 from bitfm.recommender._state import State
+from bitfm.recommender._warnings import warn
 
-__all__ = ["AskedUsers", "item_index", "known_ids", "known_items", "users_of", "warn", "warn_of_unknown"]
+__all__ = [
+    "AskedUsers",
+    "ids_in",
+    "item_index",
+    "known_ids",
+    "known_items",
+    "refuse_mask",
+    "users_of",
+    "warn_of_unknown",
+]
 
 _NAMED = 3  # of ids that are not known
 
@@ -46,6 +54,9 @@ def users_of(state: State, given: Any) -> AskedUsers:
 
 def item_index(state: State, item: Any) -> int:
     """Return an item's index, or refuse one that is not known."""
+    if not _is_id(item):
+        ids = _several("item", item, state.items.id_column)
+        raise TypeError(f"item: expected one id, got {len(ids)}; ask for one after another.")
     index = int(state.items.indices_of([item])[0])
     if index < 0 and not len(state.items):
         raise UnknownIdError(f"item {quoted(item)} is not known, as there are no items; add it with add_items.")
@@ -63,10 +74,15 @@ def known_items(state: State, what: str, given: Any) -> npt.NDArray[np.int32] | 
 def known_ids(state: State, name: str, what: str, given: Any) -> npt.NDArray[np.int32]:
     """Return the indices of users or items; a single id is one. Warn of those that are not known."""
     side = state.side(name)
-    ids = [given] if _is_id(given) else _several(what, given, side.id_column)
+    ids = ids_in(what, given, side.id_column)
     indices = side.indices_of(ids)
     warn_of_unknown(what, name, ids, indices, "passed over")
     return indices[indices >= 0]
+
+
+def ids_in(what: str, given: Any, column: str) -> list[Any]:
+    """Return ids: one, several, or those of a frame's column."""
+    return [given] if _is_id(given) else _several(what, given, column)
 
 
 def warn_of_unknown(what: str, side: str, ids: Sequence[Any], indices: Iterable[int], done: str) -> None:
@@ -78,12 +94,10 @@ def warn_of_unknown(what: str, side: str, ids: Sequence[Any], indices: Iterable[
         warn(f"{what}: {side} {named}{more} not known, so {done}.")
 
 
-def warn(message: str) -> None:
-    """Warn, where bitfm was called."""
-    depth, frame = 0, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("bitfm."):
-        depth, frame = depth + 1, frame.f_back
-    warnings.warn(message, BitfmWarning, stacklevel=depth + 1)
+def refuse_mask(what: str, ids: Sequence[Any]) -> None:
+    """Refuse booleans where ids are meant."""
+    if ids and all(isinstance(one, bool | np.bool_) for one in ids):
+        raise TypeError(f"{what}: expected ids, got a mask of {len(ids)} booleans; select the ids by it first.")
 
 
 def _several(what: str, given: Any, column: str) -> list[Any]:
@@ -95,8 +109,7 @@ def _several(what: str, given: Any, column: str) -> list[Any]:
         need_columns(what, frame, [column])
         return frame[column].to_list()
     ids = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    if ids and all(isinstance(one, bool | np.bool_) for one in ids):
-        raise TypeError(f"{what}: expected ids, got a mask of {len(ids)} booleans; select the ids by it first.")
+    refuse_mask(what, ids)
     return ids
 
 

@@ -13,9 +13,10 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.interactions import Interactions
 from bitfm.data.tables import as_frame, ids_of, need_columns, with_missing
 from bitfm.errors import MissingColumnError
-from bitfm.recommender._ids import warn, warn_of_unknown
+from bitfm.recommender._ids import refuse_mask, warn_of_unknown
 from bitfm.recommender._side import CONTEXT, context_block, distinct_ids, encode
 from bitfm.recommender._state import State
+from bitfm.recommender._warnings import warn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,7 +89,7 @@ def logged_pairs_of(state: State, what: str, pairs: Any) -> tuple[npt.NDArray[An
     return users[there], items[there]
 
 
-def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFrame]:
+def rows_of(state: State, name: str, table: Any, what: str) -> tuple[pl.Series, pl.DataFrame]:
     """Return the ids and the columns of users or items; warn of columns that the fit did not have."""
     side = state.side(name)
     frame, _ = as_frame(f"{name}s", table, decimal_of(side.columns))
@@ -97,7 +98,7 @@ def rows_of(state: State, name: str, table: Any) -> tuple[pl.Series, pl.DataFram
     unknown = [column for column in frame.columns if column not in known]
     if unknown:
         expected = ", ".join(sorted(known))
-        warn(f"add_{name}s: passed over {', '.join(map(repr, unknown[:3]))}, not among the fit's columns: {expected}.")
+        warn(f"{what}: passed over {', '.join(map(repr, unknown[:3]))}, not among the fit's columns: {expected}.")
     return distinct_ids(f"{name}s", frame, state.side(name).id_column).text, frame
 
 
@@ -128,6 +129,7 @@ def history_of(state: State, history: Any) -> FeatureTable:
     """
     entries = [one if _is_pair(one) else (one, None) for one in _entries(state, history)]
     items = [item for item, _ in entries]
+    refuse_mask("history", items)
     indices = state.items.indices_of(items).tolist()
     warn_of_unknown("history", "item", items, indices, "passed over")
     events, nothing = state.target is None, 1.0 if state.target is None else float("nan")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["InteractionMatrix", "entry_keys"]
+__all__ = ["InteractionMatrix", "entry_keys", "table_of_keys", "union"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,20 @@ class InteractionMatrix:
         if "by_item" in self.__dict__:  # it takes less time to put it right than to make it again
             log.__dict__["by_item"] = _extended(self.by_item, more.by_item)
         return log
+
+
+def table_of_keys(keys: npt.NDArray[np.int64], shape: tuple[int, int]) -> FeatureTable:
+    """Return a table with an entry of 1 for each distinct row × columns + column."""
+    entries = np.unique(keys)
+    rows, columns = np.divmod(entries, max(shape[1], 1))
+    indptr = np.searchsorted(rows, np.arange(shape[0] + 1))
+    return FeatureTable.sparse(indptr, columns.astype(np.int32), np.ones(len(entries), np.float32), shape[1])
+
+
+def union(tables: Sequence[FeatureTable]) -> FeatureTable:
+    """Return a table with an entry of 1 wherever one of several tables has one."""
+    keys = [entry_keys(table) for table in tables]
+    return tables[0] if len(tables) == 1 else table_of_keys(np.concatenate(keys), tables[0].shape)
 
 
 def entry_keys(table: FeatureTable) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ from bitfm.parameters import Explanation
 from bitfm.recommender import _inputs, _search
 from bitfm.recommender._fitted import Fitted
 from bitfm.recommender._ids import item_index, users_of
+from bitfm.recommender._rules import Rules, allowed_items
 from bitfm.validation import check_integer
 
 __all__ = ["Queries"]
@@ -27,8 +28,9 @@ class Queries(Fitted):
         *,
         context: Mapping[str, Any] | None = None,
         seen: bool = False,
-        allow: Iterable[Any] | None = None,
-        deny: Iterable[Any] | None = None,
+        where: Any = None,
+        allow: Any = None,
+        deny: Any = None,
     ) -> Any:
         """Return the best items for a user, or for several.
 
@@ -43,14 +45,19 @@ class Queries(Fitted):
             The same for all; what is not given is unknown.
         seen : bool, default False
             Whether to return items that a user has already as well.
+        where : mapping of column to value, expression, or list of these, optional
+            Only items of which this is so: ``{"category": "books", "stock": True}``, a list for any of several values,
+            None for none; or an expression of Polars or Narwhals, such as ``pl.col("price") < 20``. Columns are those
+            that `fit` was to keep: ``filters=``.
         allow, deny : ids of items, optional
-            Items to choose from, and items to leave out.
+            Items to choose from, and items to leave out: for all, or, as a mapping of users to ids or a table of users
+            and items, for each. A user that ``allow`` does not name then gets nothing.
 
         Returns
         -------
         frame of the kind that the recommender was fitted on
             Columns ``rank``, ``item``, ``score``, and ``title`` if there are titles; for several users, ``user`` and
-            ``known`` first.
+            ``known`` first. Where fewer than n items are left, there are fewer rows.
 
         Warns
         -----
@@ -60,8 +67,8 @@ class Queries(Fitted):
         state = self.state
         asked, n = users_of(state, users), check_integer("n", n, 1)
         rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
-        exclude = None if seen else state.log.by_user.take(asked.indices)
-        return _search.answer(state, _search.search(state, rows, n, exclude, allow, deny), asked)
+        hidden = None if seen else state.log.by_user.take(asked.indices)
+        return _search.answer(state, _search.search(state, rows, n, hidden, Rules(where, allow, deny), asked), asked)
 
     def recommend_new(
         self,
@@ -70,8 +77,10 @@ class Queries(Fitted):
         n: int = 10,
         *,
         context: Mapping[str, Any] | None = None,
-        allow: Iterable[Any] | None = None,
-        deny: Iterable[Any] | None = None,
+        seen: bool = False,
+        where: Any = None,
+        allow: Any = None,
+        deny: Any = None,
     ) -> Any:
         """Return the best items for a new user.
 
@@ -82,22 +91,33 @@ class Queries(Fitted):
             in place of a rating; below 0 it is a dislike.
         features : mapping of column to value, optional
             Columns of the users' table; what is not given is missing.
-        n, context, allow, deny : as for `recommend`
+        n, context, where : as for `recommend`
+        seen : bool, default False
+            Whether to return items of the history as well.
+        allow, deny : ids of items, optional
+            Items to choose from, and items to leave out.
         """
         state = self.state
         at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
         told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
         row = state.new_rows(told, rated, at)
-        return _search.answer(state, _search.search(state, row, n, rated, allow, deny))
+        return _search.answer(state, _search.search(state, row, n, None if seen else rated, Rules(where, allow, deny)))
 
-    def similar_items(self, item: Any, n: int = 10) -> Any:
+    def similar_items(self, item: Any, n: int = 10, *, where: Any = None, allow: Any = None, deny: Any = None) -> Any:
         """Return the items that the same users like.
 
         The score is the correlation, from user to user, of what the model says of the two items beyond what it says of
         any.
+
+        Parameters
+        ----------
+        item : id
+        n : int, default 10
+        where, allow, deny : as for `recommend_new`
         """
         state = self.state
-        return _search.answer(state, state.similar_items(item_index(state, item), check_integer("n", n, 1)))
+        index, n = item_index(state, item), check_integer("n", n, 1)
+        return _search.answer(state, state.similar_items(index, n, allowed_items(state, Rules(where, allow, deny))))
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.

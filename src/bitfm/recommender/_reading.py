@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,9 @@ from bitfm.data.parsing import as_text
 from bitfm.data.tables import as_frame, need_columns
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import UnknownIdError, ValueInTableError
-from bitfm.recommender._side import CONTEXT, ColumnNote, Side, Titles, context_block, distinct_ids
+from bitfm.recommender._kept.choosing import kept_columns
+from bitfm.recommender._side import CONTEXT, ColumnNote, Side, context_block, distinct_ids
+from bitfm.recommender._titles import Titles
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,12 +48,14 @@ class Tables(NamedTuple):
         return context_block(self.context, self.read.context)
 
 
-def read_tables(given: Interactions, users: Any, items: Any, title: str | None, reader: SideReader) -> Tables:
+def read_tables(
+    given: Interactions, users: Any, items: Any, title: str | None, filters: Sequence[str] | None, reader: SideReader
+) -> Tables:
     """Read the tables of a fit."""
     read, roles = given.latest(), given.roles
     sides = {
-        "user": reader.read("user", users, roles.user, read.users, read.integer_ids[0]),
-        "item": reader.read("item", items, roles.item, read.items, read.integer_ids[1], title),
+        "user": reader.read("user", users, roles.user, read.users, read.integer_ids[0], filters=()),
+        "item": reader.read("item", items, roles.item, read.items, read.integer_ids[1], title, filters),
     }
     context = () if read.context is None else reader.columns(CONTEXT, read.context)
     reader.finish()
@@ -78,10 +83,18 @@ class SideReader:
         self._decimal, self._dates = decimal, dates
         self._kinds = {name: self._with_formats(kind_of(kind)) for name, kind in kinds.items()}
         self._used: set[str] = set()
+        self._found: defaultdict[str, dict[str, Kind]] = defaultdict(dict)  # of each side's columns
         self.notes: list[ColumnNote] = []
 
     def read(
-        self, name: str, table: Any, id_column: str, observed: pl.Series, whole: bool, title: str | None = None
+        self,
+        name: str,
+        table: Any,
+        id_column: str,
+        observed: pl.Series,
+        whole: bool,
+        title: str | None = None,
+        filters: Sequence[str] | None = None,
     ) -> Side:
         """Return a side with all ids that were observed in the interactions or have a row of their own."""
         import polars as pl
@@ -104,13 +117,16 @@ class SideReader:
             texts = as_text(frame[title])
             known = Vocabulary.of(texts)
             titles = Titles(title, known, np.append(known.indices(texts), np.int32(-1))[rows])
-        return Side(name, id_column, vocabulary, ids.whole and whole, columns, tables, titles)
+        kinds = {**self._found[name], **{column.name: column.kind for column in columns}}
+        kept = tuple(c.only(rows) for c in kept_columns(frame.drop(id_column), kinds, filters))
+        return Side(name, id_column, vocabulary, ids.whole and whole, columns, tables, titles, kept)
 
     def columns(self, side: str, frame: pl.DataFrame) -> tuple[FittedColumn, ...]:
         """Fit every column that tells something, by its declared kind or by what it looks like."""
         fitted = []
         for name in frame.columns:
             kind, why = self._kind(side, name, frame[name])
+            self._found[side][name] = kind
             missing = frame[name].null_count() / max(len(frame), 1)
             column = None if isinstance(kind, Ignored) else kind.fit(name, frame[name])
             if why == _DECLARED:

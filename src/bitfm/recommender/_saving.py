@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from reprlib import repr as short  # a note may be of any length
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -20,11 +21,13 @@ from bitfm.parameters import pack_model, unpack_model
 from bitfm.persist import Tensor, Tensors
 from bitfm.recommender._events.saving import EventEntry, open_events, pack_events
 from bitfm.recommender._events.state import EventState
+from bitfm.recommender._kept.saving import KeptEntry, open_kept, pack_kept
 from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._ratings.saving import RatingEntry, open_ratings, pack_ratings
 from bitfm.recommender._ratings.state import RatingState
-from bitfm.recommender._side import ColumnNote, Side, Titles
+from bitfm.recommender._side import ColumnNote, Side
 from bitfm.recommender._state import State
+from bitfm.recommender._titles import Titles
 from bitfm.retrieval import pack_index, unpack_index
 from bitfm.validation import is_text
 
@@ -75,6 +78,7 @@ class _Roles(msgspec.Struct, forbid_unknown_fields=True):
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     user: _SideEntry
     item: _SideEntry
+    kept: list[KeptEntry]
     context: list[dict[str, Any]]
     roles: _Roles
     frames: FrameKind
@@ -98,6 +102,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
     about = _Entry(
         user=_pack_side(state.users, tables),
         item=_pack_side(state.items, tables),
+        kept=pack_kept(state.items.kept, tables),
         context=_pack_columns("context", state.context, tables),
         roles=_Roles(**{name: getattr(state.roles, name) for name in _Roles.__struct_fields__}),
         frames=state.frames,
@@ -127,6 +132,7 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     tables = persist.below(contents.tensors, PREFIX)
     users = _side("user", about.user, tables, contents.path)
     items = _side("item", about.item, tables, contents.path)
+    items = replace(items, kept=open_kept(about.kept, tables, len(items), contents.path))
     context = _columns("context", about.context, tables)
     of_log = persist.below(tables, "log.")
     log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), of_log, contents.path))

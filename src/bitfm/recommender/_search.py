@@ -6,11 +6,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import in_kind
 from bitfm.parameters import TowerRows
 from bitfm.recommender._ids import AskedUsers, known_items
+from bitfm.recommender._matrix import union
+from bitfm.recommender._rules import Rules, is_per_user, lists_per_user, selection_of
 from bitfm.recommender._state import Found, State
 
 if TYPE_CHECKING:
@@ -19,10 +22,33 @@ if TYPE_CHECKING:
 __all__ = ["answer", "search", "side_frame"]
 
 
-def search(state: State, rows: TowerRows, n: int, exclude: FeatureTable | None, allow: Any, deny: Any) -> Found:
-    """Return the best items for queries; items to choose from and to leave out are given by their ids."""
-    allowed, denied = known_items(state, "allow", allow), known_items(state, "deny", deny)
-    return Found(*state.index.search_rows(rows, n, exclude=exclude, allow=allowed, deny=denied, n_jobs=state.n_jobs))
+def search(
+    state: State,
+    rows: TowerRows,
+    n: int,
+    hidden: FeatureTable | None,
+    rules: Rules,
+    users: AskedUsers | None = None,
+) -> Found:
+    """Return the best items for queries that the rules allow, without what is hidden from each."""
+    allow, deny = rules.allow, rules.deny
+    if users is not None and is_per_user(state, deny):
+        denied = lists_per_user(state, "deny", deny, users)
+        hidden, deny = denied if hidden is None else union([hidden, denied]), None
+    within, denied_to_all = selection_of(state, rules), known_items(state, "deny", deny)
+
+    def find(rows: TowerRows, hidden: FeatureTable | None, allowed: npt.NDArray[np.int32] | None) -> Found:
+        how: dict[str, Any] = {"exclude": hidden, "allow": allowed, "deny": denied_to_all, "within": within}
+        return Found(*state.index.search_rows(rows, n, **how, n_jobs=state.n_jobs))
+
+    if users is None or not is_per_user(state, allow):
+        return find(rows, hidden, known_items(state, "allow", allow))
+    lists = lists_per_user(state, "allow", allow, users)
+    ones = np.arange(len(rows))[:, None]
+    hidden_ones = [None if hidden is None else hidden.take(one) for one in ones]
+    return Found.together(
+        [find(rows.take(one), hid, lists.take(one).indices) for one, hid in zip(ones, hidden_ones, strict=True)]
+    )
 
 
 def answer(state: State, found: Found, users: AskedUsers | None = None) -> Any:

@@ -17,6 +17,8 @@ from bitfm.data.parsing import as_text, one_as_text
 from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
 from bitfm.data.tables.values import Ids
 from bitfm.data.vocabulary import Vocabulary
+from bitfm.recommender._kept.column import KeptColumn
+from bitfm.recommender._titles import Titles
 from bitfm.validation import is_text
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ __all__ = [
     "SEEN_FIELDS",
     "ColumnNote",
     "Side",
-    "Titles",
     "context_block",
     "distinct_ids",
     "encode",
@@ -54,34 +55,6 @@ class ColumnNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, eq=False)
-class Titles:
-    """What to show beside an id: one text per row, which several rows may share."""
-
-    column: str
-    texts: Vocabulary
-    indices: npt.NDArray[np.int32]
-
-    def take(self, rows: npt.NDArray[Any]) -> pl.Series:
-        """Return the titles of some rows."""
-        return self.texts.take(self.indices[rows])
-
-    def only(self, rows: npt.NDArray[Any]) -> Titles:
-        """Return the titles of some rows, and no others."""
-        indices = self.indices[rows]
-        used = np.unique(indices[indices >= 0])
-        places = np.where(indices >= 0, np.searchsorted(used, indices), -1).astype(np.int32)
-        return replace(self, texts=self.texts.only(used), indices=places)
-
-    def replaced(self, rows: npt.NDArray[Any], titles: pl.Series, n_rows: int) -> Titles:
-        """Return titles of which some are others."""
-        texts = self.texts.extended(titles)
-        indices = np.full(n_rows, -1, np.int32)
-        indices[: len(self.indices)] = self.indices
-        indices[rows] = texts.indices(titles)
-        return replace(self, texts=texts, indices=indices)
-
-
-@dataclass(frozen=True, eq=False)
 class Side:
     """Users or items: an index for every id, and the values of every column by index."""
 
@@ -92,6 +65,7 @@ class Side:
     columns: tuple[FittedColumn, ...] = ()
     tables: tuple[FeatureTable, ...] = ()
     titles: Titles | None = None
+    kept: tuple[KeptColumn, ...] = ()  # as they are, to filter by
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -145,8 +119,13 @@ class Side:
             told = titles.column in frame.columns
             texts = as_text(frame[titles.column]) if told else ids[:0]
             titles = titles.replaced(indices if told else indices[:0], texts, len(extended))
+        kept = tuple(column.updated(indices, frame, len(extended)) for column in self.kept)
         integers = self.integer_ids and ids.cast(pl.Int64, strict=False).cast(pl.String).equals(ids)
-        return replace(self, ids=extended, integer_ids=integers, tables=tuple(tables), titles=titles)
+        return replace(self, ids=extended, integer_ids=integers, tables=tuple(tables), titles=titles, kept=kept)
+
+    def with_values(self, indices: npt.NDArray[Any], frame: pl.DataFrame) -> Side:
+        """Return a side in which some rows have other values of the columns that are kept as they are."""
+        return replace(self, kept=tuple(column.updated(indices, frame, len(self)) for column in self.kept))
 
     def only(self, rows: npt.NDArray[Any]) -> tuple[Side, dict[str, npt.NDArray[np.intp]]]:
         """Return some of the rows, numbered anew in the same order, and nothing of the others.
@@ -164,8 +143,9 @@ class Side:
             columns.append(column)
             tables.append(table)
         titles = None if self.titles is None else self.titles.only(rows)
-        ids = self.ids.only(rows)
-        return replace(self, ids=ids, columns=tuple(columns), tables=tuple(tables), titles=titles), left
+        kept = tuple(column.only(rows) for column in self.kept)
+        rest = replace(self, ids=self.ids.only(rows), columns=tuple(columns), tables=tuple(tables))
+        return replace(rest, titles=titles, kept=kept), left
 
 
 def distinct_ids(what: str, frame: pl.DataFrame, id_column: str) -> Ids:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
@@ -18,6 +18,7 @@ from bitfm.errors import BitfmError
 from bitfm.parameters import Explanation, ModelRecord, TowerRows
 from bitfm.persist import damage
 from bitfm.recommender._matrix import InteractionMatrix
+from bitfm.recommender._selections import Selections
 from bitfm.recommender._side import ColumnNote, Side, encode
 from bitfm.recommender.user_towers import USER_TOWERS
 from bitfm.retrieval import Index
@@ -44,10 +45,26 @@ class Found(NamedTuple):
     scores: npt.NDArray[np.float32]
 
     @classmethod
-    def alike(cls, scores: npt.NDArray[np.float32], item: int, n: int) -> Found:
-        """Return the best n other items than one, by how alike all are to it."""
-        scores[item] = -np.inf
-        best = np.lexsort((np.arange(len(scores)), -scores))[None, : min(n, len(scores) - 1)]
+    def together(cls, parts: Sequence[Found]) -> Found:
+        """Return what was found for queries one by one."""
+        n = max((part.items.shape[1] for part in parts), default=0)
+        items, scores = np.full((len(parts), n), -1), np.full((len(parts), n), -np.inf, np.float32)
+        for row, part in enumerate(parts):
+            items[row, : part.items.shape[1]], scores[row, : part.items.shape[1]] = part.items[0], part.scores[0]
+        return cls(items, scores)
+
+    @classmethod
+    def alike(
+        cls, scores: npt.NDArray[np.float32], one: int, n: int, allowed: npt.NDArray[np.bool_] | None = None
+    ) -> Found:
+        """Return the best n others than one, by how alike all are to it, of all or of those that are allowed."""
+        others = np.ones(len(scores), bool) if allowed is None else allowed.copy()
+        others[one] = False
+        among = np.flatnonzero(others)
+        if n < len(among) // 8:  # a sort of those that may be among the best takes less time
+            least = -np.partition(-scores[among], n - 1)[n - 1]
+            among = among[scores[among] >= least]
+        best = among[np.lexsort((among, -scores[among]))][None, :n]
         return cls(best, scores[best])
 
 
@@ -72,6 +89,11 @@ class State(ABC):
     def side(self, name: str) -> Side:
         """Return users or items."""
         return self.users if name == "user" else self.items
+
+    @cached_property
+    def selections(self) -> Selections:
+        """Items that conditions allow, as they were asked for."""
+        return Selections()
 
     @property
     def target(self) -> str | None:
@@ -156,14 +178,14 @@ class State(ABC):
         squares = np.einsum("ij,ij->i", multiply(self.item_vectors, self.user_covariance), self.item_vectors)
         return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)
 
-    def similar_items(self, item: int, n: int) -> Found:
+    def similar_items(self, item: int, n: int, allowed: npt.NDArray[np.bool_] | None = None) -> Found:
         """Return the items whose scores go up and down with this one's from user to user, by their correlation."""
         vectors = self.item_vectors
         spreads = self._item_spreads * self._item_spreads[item]
         alike = np.zeros(len(vectors), np.float32)
         direction = np.einsum("ij,j->i", self.user_covariance, vectors[item])
         np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
-        return Found.alike(self.need_finite(alike), item, n)
+        return Found.alike(self.need_finite(alike), item, n, allowed)
 
     @abstractmethod
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
@@ -172,6 +194,10 @@ class State(ABC):
     @abstractmethod
     def with_rows(self, name: str, ids: pl.Series, frame: pl.DataFrame) -> Self:
         """Add users or items, or give known ones other values."""
+
+    def with_values(self, ids: pl.Series, frame: pl.DataFrame) -> Self:
+        """Give known items other values of columns that no feature is made from."""
+        return replace(self, items=self.items.with_values(self.items.ids.indices(ids), frame))
 
     @abstractmethod
     def with_interactions(self, read: Interactions, context: Block | None) -> Self:

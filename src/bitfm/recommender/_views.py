@@ -81,6 +81,11 @@ class Views(Fitted):
         return [f"{field.block}.{field.name}" for field in self.state.parameters.fields]
 
     @property
+    def filters(self) -> list[str]:
+        """The columns of items that ``where=``, ``boost=`` and ``diversity=`` may name."""
+        return [column.name for column in self.state.items.kept]
+
+    @property
     def model_(self) -> Any:
         """The fitted model, as an estimator."""
         state = self.state

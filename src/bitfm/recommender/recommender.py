@@ -160,6 +160,7 @@ class Recommender(Queries, Views, Changes):
         dates: str | None = None,
         missing: str = "drop",
         title: str | None = None,
+        filters: Sequence[str] | None = None,
         callback: Callback | None = None,
         keep_training_data: bool = False,
     ) -> Self:
@@ -195,6 +196,9 @@ class Recommender(Queries, Views, Changes):
             Whether rows without a rating are dropped, with a `BitfmWarning` that counts them, or refused.
         title : str, optional
             The column of items to show beside their ids; by default one that is called ``title`` or ``name``.
+        filters : sequence of str, optional
+            The columns of items to keep as they are, for ``where=``, ``boost=`` and ``diversity=``; by default all but
+            texts that hardly repeat, and vectors.
         callback : called with an `Iteration` after each iteration; returning True stops the fit
         keep_training_data : bool, default False
             Whether to keep what the model is fitted to, for `training_data`.
@@ -208,15 +212,18 @@ class Recommender(Queries, Views, Changes):
         """
         from bitfm.recommender._fitting import fit_state
 
-        if title is not None and items is None:
-            raise ValueError(f"title={title!r} is a column of items, but there is no table of items; give items=.")
+        for name, given in (("title", title), ("filters", filters)):
+            if given and items is None:
+                raise ValueError(f"{name}={given!r} is of items, but there is no table of items; give items=.")
+        if isinstance(filters, str):
+            raise TypeError(f"filters: expected a list of columns, got {filters!r}; give [{filters!r}].")
         need_threads("fit", "fit before the fork")
         roles: dict[str, Any] = {"user": user, "item": item, "target": target, "context": context, "time": time}
         roles |= {"event": event, "weight": weight, "decimal": decimal, "dates": dates}
-        given = Interactions.of(interactions, **roles, missing=missing)
-        state, examples = fit_state(self, given, users, items, title, callback, decimal, dates)
+        read = Interactions.of(interactions, **roles, missing=missing)
+        state, examples = fit_state(self, read, users, items, title, filters, callback, decimal, dates)
         with self._changing:
-            self._state, self.held_out = state, given.held_out
+            self._state, self.held_out = state, read.held_out
             self._examples = examples if keep_training_data else None
         return self
 

@@ -5,7 +5,7 @@ A query stays as it is, for ⟨P, Q⟩ ≈ gain · ⟨Mᵀ P, b⟩: a vector aga
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -16,7 +16,18 @@ from bitfm import _core
 from bitfm.core import eigh, multiply, orthonormal, solve_positive, unpack_codes
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensors
-from bitfm.retrieval._segments import CodeSegment, Excluded, Items, Mask, Ranked, Segment, Shapes, shaped, size_of
+from bitfm.retrieval._segments import (
+    CodeSegment,
+    Excluded,
+    Items,
+    Mask,
+    Ranked,
+    Segment,
+    Shapes,
+    shaped,
+    size_of,
+    with_boosts,
+)
 from bitfm.validation import thread_count
 
 _Codes: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]  # and gains
@@ -42,7 +53,7 @@ class RowCodeSegment(Segment):
         coded = Items.of_codes(biases, positions, learned.codes, learned.gains)
         arrays = dict(CodeSegment.of(coded, user_length).arrays)
         arrays |= {"row_position": positions, "row_bias": biases, "row_vectors": vectors, "basis": learned.basis}
-        return cls(arrays, arrays["live"], rescore)
+        return cls(arrays, arrays["live"], rescore=rescore)
 
     @classmethod
     def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
@@ -57,7 +68,8 @@ class RowCodeSegment(Segment):
 
     @cached_property
     def _catalogue(self) -> _core.CodeCatalogue:
-        return _core.CodeCatalogue({name: array for name, array in self.arrays.items() if name not in _OWN})
+        arrays = with_boosts(self.arrays, self.boosts)
+        return _core.CodeCatalogue({name: array for name, array in arrays.items() if name not in _OWN})
 
     def check(self, n_positions: int) -> None:
         self._catalogue.check(n_positions)
@@ -70,11 +82,15 @@ class RowCodeSegment(Segment):
     def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
         candidates = min(max(n, self.rescore, -(-n * self.rescore // 10)), self.n_of(mask)) if n else 0
         position, bias, of_items, basis = (self.arrays[name] for name in _OWN)
+        bias = bias if self.boosts is None else bias + self.boosts[position]
         vectors, constants = rows.as_vectors(), rows.constants
         queries = multiply(vectors, basis, n_threads if len(vectors) > 1 else 1)
         found = self._catalogue.search_vectors(mask, queries, constants, *excluded, candidates, n_threads)
         best, _ = shaped(len(rows), candidates, found)
         return shaped(len(rows), n, _core.rescore(position, bias, of_items, vectors, constants, best, n, n_threads))
+
+    def compact(self, mask: Mask, user_length: float) -> RowCodeSegment:
+        return replace(self, live=mask)  # a code that is learnt anew would find other candidates
 
     def items(self) -> Items:
         arrays, positions = self.arrays, self.positions

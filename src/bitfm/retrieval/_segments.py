@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -21,12 +21,14 @@ from bitfm.persist import Tensors
 Ranked: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
 Mask: TypeAlias = npt.NDArray[np.uint64]
+Boosts: TypeAlias = npt.NDArray[np.float32]
 Shapes: TypeAlias = Sequence[tuple[str, str, Sequence[int]]]
 
 _POSITIONS = ("position", "row_position")  # arrays of positions
 CHUNK = 64  # items, as many as a word of a mask has bits
 # From so many items on, a single query scans nibbles first, and every scan does without some dimensions:
 _LARGE = 100_000
+_MANY_SLOTS = 32
 _MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 
@@ -84,6 +86,7 @@ class Segment(ABC):
 
     arrays: Mapping[str, npt.NDArray[Any]]
     live: Mask
+    boosts: Boosts | None = None  # what is added to the scores of positions
 
     @classmethod
     @abstractmethod
@@ -119,14 +122,15 @@ class Segment(ABC):
         """Return the number of slots of a mask."""
         return self.n_items if mask is self.live else _count(mask)
 
-    def selected(self, allowed: npt.NDArray[Any] | None, denied: npt.NDArray[Any] | None) -> tuple[Mask, int]:
-        """Return the slots of the positions that are allowed and not denied, and their number."""
-        mask = self.live if allowed is None else self.live & self.mask(allowed)
-        mask = mask if denied is None else mask & ~self.mask(denied)
-        return mask, self.n_of(mask)
-
     def mask(self, positions: npt.NDArray[Any]) -> Mask:
         """Return which slots hold one of the positions."""
+        position = self.arrays["position"]
+        if len(positions) > len(position) // _MANY_SLOTS:  # a look at every slot takes less time than to find each
+            among = np.zeros(
+                int(max(positions.max(), position.max(initial=-1))) + 2, bool
+            )  # the last is that of -1: none
+            among[positions] = True
+            return np.packbits(among[position], bitorder="little").view(np.uint64)
         sorted_positions, slots = self._slots
         mask = np.zeros(len(self.live), np.uint64)
         if len(slots):
@@ -134,6 +138,14 @@ class Segment(ABC):
             held = slots[at[sorted_positions[at] == positions]]
             np.bitwise_or.at(mask, held // CHUNK, np.uint64(1) << (held % CHUNK).astype(np.uint64))
         return mask
+
+    def compact(self, mask: Mask, user_length: float) -> Segment:
+        """Return the items of a mask alone, which are scanned in less time than among all others."""
+        return type(self).of(replace(self, live=mask).items(), user_length)
+
+    def boosted(self, boosts: Boosts) -> Self:
+        """Return the segment with something added to the scores of all positions."""
+        return replace(self, boosts=boosts)
 
     def deleted(self, positions: npt.NDArray[Any]) -> Self:
         """Return the segment without some of its items."""
@@ -182,7 +194,7 @@ class CodeSegment(Segment):
 
     @cached_property
     def _catalogue(self) -> _core.CodeCatalogue:
-        return _core.CodeCatalogue(dict(self.arrays))
+        return _core.CodeCatalogue(with_boosts(self.arrays, self.boosts))
 
     def check(self, n_positions: int) -> None:
         self._catalogue.check(n_positions)
@@ -201,7 +213,7 @@ class CodeSegment(Segment):
         of_codes = TowerRows(constants[rows.coded], rows.codes, rows.gains, rows.vectors[:0])
         of_vectors = TowerRows.of_vectors(constants[~rows.coded], rows.vectors)
         for which, part in ((rows.coded, of_codes), (~rows.coded, of_vectors)):
-            positions[which], scores[which] = self.search(mask, part, _of_queries(excluded, which), n, n_threads)
+            positions[which], scores[which] = self.search(mask, part, of_queries(excluded, which), n, n_threads)
         return positions, scores
 
     def _search_scaled(
@@ -219,7 +231,7 @@ class CodeSegment(Segment):
         positions, scores = np.empty((len(rows), n), np.int64), np.empty((len(rows), n), np.float32)
         for which in (below, ~below):
             at = np.flatnonzero(which)
-            part = self._search_scaled(mask, rows.take(at), scales[at], _of_queries(excluded, which), n, n_threads)
+            part = self._search_scaled(mask, rows.take(at), scales[at], of_queries(excluded, which), n, n_threads)
             positions[at], scores[at] = part
         return positions, scores
 
@@ -227,14 +239,25 @@ class CodeSegment(Segment):
         self, mask: Mask, rows: TowerRows, scales: npt.NDArray[np.float64], excluded: Excluded, n: int, n_threads: int
     ) -> Ranked:
         """Search for queries with scales above 0; constants do not change an order, and come last."""
+        if self.boosts is not None and len(rows) > 1:  # what a boost is worth beside a bias depends on the scale
+            ones = [np.arange(len(rows)) == query for query in range(len(rows))]
+            return together(
+                self.search_above_0(mask, rows.take(np.flatnonzero(one)), scales[one], of_queries(excluded, one), n, 1)
+                for one in ones
+            )
+        catalogue = self._catalogue
+        if self.boosts is not None:
+            catalogue = _core.CodeCatalogue(with_boosts(self.arrays, self.boosts, float(scales[0])))
         vectors = np.asarray(rows.vectors / scales[:, None], np.float32)
         nothing = np.zeros(len(rows))
         if rows.scored is None:
-            found = self._catalogue.search_vectors(mask, vectors, nothing, *excluded, n, n_threads)
+            found = catalogue.search_vectors(mask, vectors, nothing, *excluded, n, n_threads)
         else:
             start, positions, values = rows.scored.arrays()
+            if self.boosts is not None:
+                values = values + self.boosts[positions]
             by_scale = np.asarray(values / np.repeat(scales, np.diff(start)), np.float32)
-            found = self._catalogue.search_with_scored(
+            found = catalogue.search_with_scored(
                 mask,
                 vectors,
                 nothing,
@@ -268,7 +291,7 @@ class CodeSegment(Segment):
         items = replace(self, live=self.arrays["live"]).items()
         weight = float(np.abs(items.biases).mean()) if len(items) else 1.0
         arrays = _core.arrange_codes(items.codes, items.gains, -items.biases, items.positions, weight)
-        return CodeSegment(arrays, arrays["live"])
+        return CodeSegment(arrays, arrays["live"], self.boosts)
 
     def _mirrored_mask(self, mask: Mask) -> Mask:
         slots = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
@@ -285,10 +308,17 @@ class VectorSegment(Segment):
 
     @classmethod
     def of(cls, items: Items, user_length: float) -> Self:
+        return cls._arranged(items, user_length, _leading_directions(items.vectors), len(items) >= _LARGE)
+
+    @classmethod
+    def _arranged(cls, items: Items, user_length: float, basis: npt.NDArray[np.float64], nibbles: bool) -> Self:
         weight = user_length / 2  # what a unit of length adds to a good score
-        how = _leading_directions(items.vectors), weight, len(items) >= _LARGE
-        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, *how)
+        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, basis, weight, nibbles)
         return cls(arrays, arrays["live"])
+
+    def compact(self, mask: Mask, user_length: float) -> VectorSegment:
+        items = replace(self, live=mask).items()  # in the same basis: to find another takes longer than it saves
+        return self._arranged(items, user_length, self.arrays["basis"], False)
 
     @classmethod
     def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
@@ -299,7 +329,7 @@ class VectorSegment(Segment):
 
     @cached_property
     def _catalogue(self) -> _core.VectorCatalogue:
-        return _core.VectorCatalogue(dict(self.arrays))
+        return _core.VectorCatalogue(with_boosts(self.arrays, self.boosts))
 
     def check(self, n_positions: int) -> None:
         self._catalogue.check(n_positions)
@@ -311,6 +341,24 @@ class VectorSegment(Segment):
     def items(self) -> Items:
         slots, arrays = self._live_slots, self.arrays
         return Items.of_vectors(arrays["bias"][slots], arrays["position"][slots], arrays["vectors"][slots])
+
+
+def with_boosts(
+    arrays: Mapping[str, npt.NDArray[Any]], boosts: Boosts | None, scale: float = 1.0
+) -> dict[str, npt.NDArray[Any]]:
+    """Return arrays whose biases have boosts added; they are to be multiplied by a scale."""
+    if boosts is None:
+        return dict(arrays)
+    position = arrays["position"]
+    added = arrays["bias"] + np.append(boosts, np.float32(0))[position] / np.float32(scale)
+    of_items = np.where(position >= 0, added, -np.inf).reshape(-1, CHUNK)
+    return {**arrays, "bias": added.astype(np.float32), "chunk_bias": of_items.max(axis=1).astype(np.float32)}
+
+
+def together(parts: Iterable[Ranked]) -> Ranked:
+    """Return what was found for one query after another, with as many places each."""
+    positions, scores = zip(*parts, strict=True)
+    return np.concatenate(positions), np.concatenate(scores)
 
 
 def _moved(positions: npt.NDArray[np.int32], places: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -358,7 +406,7 @@ def excluded_of(exclude: Any, n_queries: int, n_positions: int) -> Excluded:
     return indptr, indices
 
 
-def _of_queries(excluded: Excluded, which: npt.NDArray[np.bool_]) -> Excluded:
+def of_queries(excluded: Excluded, which: npt.NDArray[np.bool_]) -> Excluded:
     start, positions = excluded
     if start is None or positions is None:
         return excluded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from bitfm.parameters import HistoryTower, ImplicitParameters, ItemTower, Parame
 from bitfm.persist import damage
 from bitfm.retrieval._row_codes import RowCodeSegment
 from bitfm.retrieval._segments import CodeSegment, Items, Ranked, Segment, VectorSegment, excluded_of, positions_of
+from bitfm.retrieval._selection import Part, Selection
 from bitfm.validation import check_bits, check_choice, check_count, check_integer, thread_count
 
 __all__ = ["Index", "RowCodeSettings"]
@@ -150,6 +152,7 @@ class Index:
         exclude: Any = None,
         allow: Any = None,
         deny: Any = None,
+        within: Selection | None = None,
         n_jobs: int | None = -1,
     ) -> Ranked:
         """Return the best n items for each query.
@@ -165,6 +168,8 @@ class Index:
             Items not to return for a query, such as those the user has seen: every entry counts, whatever its value.
         allow, deny : array of positions, or of bool for every position, optional
             Items to choose from, and items to leave out, for all queries.
+        within : Selection, optional
+            Items to choose from that `select` has found before.
         n_jobs : int, default -1
             Threads; -1 is all. The result does not depend on it.
 
@@ -176,7 +181,7 @@ class Index:
             The model's scores; -inf where there is no item.
         """
         rows = self._users.rows("users", users, thread_count(n_jobs))
-        return self.search_rows(rows, n, exclude=exclude, allow=allow, deny=deny, n_jobs=n_jobs)
+        return self.search_rows(rows, n, exclude=exclude, allow=allow, deny=deny, within=within, n_jobs=n_jobs)
 
     def search_rows(
         self,
@@ -186,21 +191,19 @@ class Index:
         exclude: Any = None,
         allow: Any = None,
         deny: Any = None,
+        within: Selection | None = None,
         n_jobs: int | None = -1,
     ) -> Ranked:
         """Return the best n items for rows of a users' tower, such as those of users folded in; see `search`."""
         n, threads = check_integer("n", n, 0), thread_count(n_jobs)
         self._check()
-        segments, n_positions = self.segments, self.n_positions
-        excluded = excluded_of(exclude, len(rows), n_positions)
-        allowed = None if allow is None else positions_of("allow", allow, n_positions)
-        denied = None if deny is None else positions_of("deny", deny, n_positions)
-        masks = [segment.selected(allowed, denied) for segment in segments]
-        n = min(n, sum(left for _, left in masks))
+        excluded = excluded_of(exclude, len(rows), self.n_positions)
+        parts = self._parts(allow, deny, within)
+        n = min(n, sum(part.n_items for part in parts))
         try:
             best = [
                 segment.search(mask, rows, excluded, min(n, m), min(threads, 1 + len(rows) * m // _PAIRS_PER_THREAD))
-                for segment, (mask, m) in zip(segments, masks, strict=True)
+                for segment, mask, m in parts
             ]
         except ValueError as error:  # all else was checked above, so it is what the rows were made from
             raise self._damage("the model", error) from None
@@ -209,6 +212,39 @@ class Index:
         positions, scores = (np.concatenate(parts, axis=1) for parts in zip(*best, strict=True))
         order = np.lexsort((positions, -scores), axis=1)[:, :n]  # ties by lowest position
         return np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)
+
+    def select(self, allow: Any = None, deny: Any = None, boost: npt.ArrayLike | None = None) -> Selection:
+        """Find items to choose from once, for any number of searches ``within`` them.
+
+        Parameters
+        ----------
+        allow, deny : as for `search`
+        boost : array of numbers, one per position, optional
+            What is added to their scores.
+        """
+        self._check()
+        segments, n_positions = self.segments, self.n_positions
+        selection = Selection(segments, tuple(self._parts(allow, deny, None)))
+        if boost is None:
+            return selection
+        boosts = np.asarray(boost, np.float32)
+        if boosts.shape != (n_positions,) or not np.isfinite(boosts).all():
+            raise ValueError(f"boost: expected {n_positions} finite numbers, one per position; got {boosts.shape}.")
+        return selection.boosted(boosts)
+
+    def compact(self, selection: Selection) -> Selection:
+        """Return a selection that is searched in less time; it takes time, and memory for a copy of its items."""
+        return selection.compact(self._users.typical_length())
+
+    def _parts(self, allow: Any, deny: Any, within: Selection | None) -> Sequence[Part]:
+        """Return what to search."""
+        segments, n_positions = self.segments, self.n_positions
+        if within is not None and within.segments is not segments:
+            raise ValueError("within: the index has other items than when they were selected; select them again.")
+        parts = within.parts if within is not None else [Part(one, one.live, one.n_items) for one in segments]
+        allowed = None if allow is None else positions_of("allow", allow, n_positions)
+        denied = None if deny is None else positions_of("deny", deny, n_positions)
+        return [part.narrowed(allowed, denied) for part in parts]
 
     def add(self, items: Any) -> npt.NDArray[np.int64]:
         """Add items, a Block or an array of int where items are bare ids, and return their positions."""

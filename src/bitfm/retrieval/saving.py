@@ -55,7 +55,7 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
         shapes = _shapes(_KINDS[kind], arrays, parameters.width, about.row_code_bits)
         declared = {name: persist.Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}
         persist.check_tensors(arrays, declared, prefix=f"{PREFIX}{number}.")
-        extra = {"rescore": about.rescore} if kind == "rows" else {}
+        extra: dict[str, Any] = {"rescore": about.rescore} if kind == "rows" else {}
         segments.append(_KINDS[kind](arrays, arrays["live"], **extra))
     for number, arrays in parts.items():
         name = PREFIX + (f"{number}." if number >= 0 else "") + min(arrays)

@@ -229,7 +229,7 @@ int64_t scan_nibbles(const VectorChunks& chunks, VectorTile& tile, int64_t begin
                 for (int64_t at = 0; at < stride; at += 64) __builtin_prefetch(nibbles + at, 0, 3);
                 to_fetch &= to_fetch - 1;
             }
-            if (!nibbles_reach(chunks, tile, chunk + i, goals.goal[i])) continue;
+            if (!chunks.live[chunk + i] || !nibbles_reach(chunks, tile, chunk + i, goals.goal[i])) continue;
             const int64_t found = scan_together(chunks, tile, chunk + i, chunk + i + 1);
             if (found == chunk + i) return found;
         }

@@ -1,6 +1,7 @@
 #include "retrieval/vector_path.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -11,12 +12,23 @@ namespace {
 constexpr double kMore = 1 + 0x1p-20;  // bounds are rounded up by so much
 constexpr double kLongest = 185;       // of a query in whole numbers; see the catalogue's
 constexpr double kLeast = 1e-30;       // a shorter step is of no use, and its inverse no number
+constexpr int64_t kSampled = 256;      // chunks
+constexpr int64_t kFewLive = 2;        // items per chunk
+
+// Whether most items are left out, by a sample of the chunks: to count all would take as long as some of the scan.
+bool few_are_live(std::span<const uint64_t> live) {
+    const auto n = static_cast<int64_t>(live.size()), sampled = std::min(n, kSampled);
+    int64_t found = 0;
+    for (int64_t i = 0; i < sampled; ++i) found += std::popcount(live[static_cast<size_t>(i * n / sampled)]);
+    return found < kFewLive * sampled;
+}
 
 }  // namespace
 
 VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
     : items_(items),
       queries_(queries),
+      few_live_(few_are_live(items.live)),
       basis_(items.basis, items.dimensions, items.leading),
       chunks_{.pairs = items.leading / 2,
               .values = items.values.data(),
@@ -35,6 +47,12 @@ VectorPath::VectorPath(const VectorCatalogue& items, const RealQueries& queries)
       projected_(static_cast<size_t>(items.leading)) {
     tile_.values = values_.data();
     tile_.plain_values = plain_.data();
+}
+
+int64_t VectorPath::next_live(int64_t begin, int64_t end) {
+    while (begin < end && !items_.live[static_cast<size_t>(begin)]) ++begin;
+    std::fill_n(tile_.hits, tile_.n, ~uint64_t(0));
+    return begin;
 }
 
 void VectorPath::start(int64_t first, int n) {

@@ -18,7 +18,7 @@ class VectorPath {
 
     void start(int64_t first, int n);
     int64_t scan(const ScanKernels& kernels, int64_t begin, int64_t end) {
-        return kernels.scan_vectors(chunks_, tile_, begin, end);
+        return few_live_ ? next_live(begin, end) : kernels.scan_vectors(chunks_, tile_, begin, end);
     }
     uint64_t hits(int lane) const { return tile_.hits[lane]; }
     template <class CanWin>
@@ -36,9 +36,12 @@ class VectorPath {
 
   private:
     void prepare(int lane, std::span<const float> vector);
+    // The first chunk with a live item, all of which are then scored.
+    int64_t next_live(int64_t begin, int64_t end);
 
     const VectorCatalogue& items_;
     const RealQueries& queries_;
+    const bool few_live_;  // so few that to score them takes less time than to scan what is around them
     Basis basis_;
     VectorChunks chunks_;
     VectorTile tile_{};

@@ -18,6 +18,7 @@ from bitfm.validation import check_choice
 from bitfm_research.bench._approximate import approximate
 from bitfm_research.bench._bandwidth import bandwidth
 from bitfm_research.bench._comparison import OURS, compare_times, recall
+from bitfm_research.bench._filters import filters
 from bitfm_research.bench._libraries import Search, binary_flat, flat, implicit_topk, matrix_product, need_libraries
 from bitfm_research.bench._vectors import ids_as_vectors, items_as_vectors, users_as_vectors
 from bitfm_research.bench.datasets import load, need_data
@@ -41,8 +42,8 @@ def run(
 
     Parameters
     ----------
-    parts : of "trained", "codes", "context", "features", "rows", "bandwidth", "approximate" and "sizes"; by default
-        all
+    parts : of "trained", "codes", "context", "features", "rows", "bandwidth", "approximate", "sizes" and "filters";
+        by default all
     folder : where the data sets are
     say : called with a line about what is measured
 
@@ -185,4 +186,5 @@ PARTS: dict[str, Callable[[Path | None, Callable[[str], None]], Iterator[tuple[s
     "bandwidth": lambda folder, say: bandwidth(say),
     "approximate": lambda folder, say: approximate(say),
     "sizes": lambda folder, say: sizes(say),
+    "filters": lambda folder, say: filters(say),
 }

@@ -129,8 +129,8 @@ def retrieval(
     part: Annotated[
         list[str] | None,
         typer.Option(
-            help="trained, codes, context, features, rows, bandwidth, approximate or sizes; may be given several "
-            "times. Default: all."
+            help="trained, codes, context, features, rows, bandwidth, approximate, sizes or filters; may be given "
+            "several times. Default: all."
         ),
     ] = None,
     out: Annotated[

@@ -29,7 +29,7 @@ from bitfm_research.bench.datasets import need_data
 from bitfm_research.bench.measure import Row
 from bitfm_research.bench.readers import read_1m
 
-__all__ = ["run_search"]
+__all__ = ["generated_events", "generated_histories", "run_search"]
 
 _ITEMS, _BITS, _RANK, _PER_ITEM = 1_000_000, 256, 128, 8
 _MOST_TARGETS = 32  # of the most popular items
@@ -47,11 +47,11 @@ def run_search(
 def _scans(say: Callable[[str], None]) -> Iterator[tuple[str, list[Row]]]:
     say(f"{_ITEMS:,} generated items")
     rng = np.random.default_rng(0)
-    parameters, popular = _generated(rng)
+    parameters, popular = generated_events(rng)
     index = Index(parameters)
     rows: list[Row] = []
     for name, of in (("random", None), ("the most popular items", popular)):
-        histories = _histories(rng, of)
+        histories = generated_histories(rng, of)
         queries = parameters.rows(histories, n_threads=1)
         plain = type(queries)(**{**queries.__dict__, "scored": None})
         times: dict[str, list[float]] = {"codes": [], "with neighbours": [], "to a query": []}
@@ -89,7 +89,8 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def _generated(rng: np.random.Generator) -> tuple[ImplicitParameters, npt.NDArray[np.int64]]:
+def generated_events(rng: np.random.Generator) -> tuple[ImplicitParameters, npt.NDArray[np.int64]]:
+    """Return a million items of random codes with neighbours, and those that are neighbours of most."""
     signs = np.where(rng.random((_ITEMS, _BITS), np.float32) < 0.5, np.float32(-1), np.float32(1))
     gains, weights = (Steps.of(rng.lognormal(sigma=0.3, size=_ITEMS)) for _ in range(2))
     dimensions = len(bits_of_dimensions(_BITS, _RANK))
@@ -113,7 +114,8 @@ def _generated(rng: np.random.Generator) -> tuple[ImplicitParameters, npt.NDArra
     return parameters, np.argsort(-counts, kind="stable")[:1000]
 
 
-def _histories(rng: np.random.Generator, among: npt.NDArray[np.int64] | None) -> FeatureTable:
+def generated_histories(rng: np.random.Generator, among: npt.NDArray[np.int64] | None) -> FeatureTable:
+    """Return random histories, of all items or of some."""
     n = _ITEMS if among is None else len(among)
     chosen = np.stack([np.sort(rng.choice(n, _EVENTS, replace=False)) for _ in range(_QUERIES)])
     indices = chosen if among is None else np.sort(among[chosen], axis=1)

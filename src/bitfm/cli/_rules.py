@@ -1,0 +1,73 @@
+"""Options that say which items may be recommended."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from bitfm.cli import _options as option
+from bitfm.cli._options import names_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["RuleOptions"]
+
+_CONDITION = re.compile(r"(.+?)\s*(<=|>=|!=|=|<|>)\s*(.*)", re.DOTALL)
+_WHERE = "Only items with this, e.g. genre=Fantasy or 'price<20'. Repeatable: all must hold; of one column, any."
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """What the command line says about the items to choose from."""
+
+    where: Annotated[option.Texts, Option(metavar="COLUMN=VALUE", help=_WHERE)] = None
+    allow: Annotated[str | None, Option(metavar="ITEM,...", help="Only these items.")] = None
+    deny: Annotated[str | None, Option(metavar="ITEM,...", help="None of these items.")] = None
+
+    @classmethod
+    def of(cls, context: typer.Context) -> dict[str, Any]:
+        """Return the options of a command as a recommender takes them."""
+        given = cls(**{name: context.params[name] for name in cls.__dataclass_fields__})
+        return {"where": given.conditions(), "allow": names_of(given.allow), "deny": names_of(given.deny)}
+
+    def conditions(self) -> list[Any] | None:
+        """Return what was given as --where: values of columns, and comparisons."""
+        values: dict[str, list[str]] = {}
+        comparisons = []
+        for text in self.where or ():
+            found = _CONDITION.fullmatch(text.strip())
+            if found is None:
+                raise typer.BadParameter(f"expected COLUMN=VALUE, got {text!r}", param_hint="--where")
+            column, sign, value = found.groups()
+            if sign == "=":
+                values.setdefault(column, []).append(value)
+            else:
+                comparisons.append(_comparison(column, sign, value))
+        return [values, *comparisons] if self.where else None
+
+
+def _comparison(column: str, sign: str, text: str) -> pl.Expr:
+    """Return a comparison with a number, a time or a text, whichever the value looks like."""
+    import polars as pl
+
+    from bitfm.data.parsing import parse_number, parse_time
+
+    value: Any = parse_number(text)
+    if value is None:
+        seconds = parse_time(text)
+        value = text if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    left = pl.col(column)
+    compared: dict[str, pl.Expr] = {
+        "<": left < value,
+        "<=": left <= value,
+        ">": left > value,
+        ">=": left >= value,
+        "!=": left != value,
+    }
+    return compared[sign]

@@ -1,0 +1,173 @@
+"""Columns of texts: one category per row, or lists of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data.columns.category import exploded
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import as_words, one_as_text
+from bitfm.data.vocabulary import Vocabulary
+from bitfm.persist import Tensor, Tensors, check_tensors, damage
+from bitfm.recommender._kept.column import KeptColumn
+from bitfm.recommender._titles import Titles
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Categories", "Lists"]
+
+
+@dataclass(frozen=True, eq=False)
+class Categories(KeptColumn):
+    """One text per row."""
+
+    called: ClassVar[str] = "category"
+    texts: Titles
+    file: str | None = None
+    how: ClassVar[None] = None
+
+    @classmethod
+    def read(cls, name: str, values: pl.Series, how: str | None = None) -> Self:
+        words = as_words(values)
+        known = Vocabulary.of(words)
+        return cls(name, Titles(name, known, known.indices(words)))
+
+    def __len__(self) -> int:
+        return len(self.texts.indices)
+
+    def only(self, rows: npt.NDArray[Any]) -> Self:
+        whole = replace(self.texts, indices=np.append(self.texts.indices, np.int32(-1)))  # the last is that of -1
+        return replace(self, texts=whole.only(rows))
+
+    def replaced(self, rows: npt.NDArray[Any], values: pl.Series, n_rows: int) -> Self:
+        return replace(self, texts=self.texts.replaced(rows, as_words(values), n_rows))
+
+    def equal(self, value: Any) -> npt.NDArray[np.bool_] | None:
+        index = _index(self.texts.texts, value)
+        return None if index < 0 else np.asarray(self.texts.indices == index)
+
+    def missing(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.texts.indices < 0)
+
+    def series(self) -> pl.Series:
+        try:
+            return self.texts.take(np.arange(len(self))).alias(self.name)
+        except IndexError as error:
+            raise damage(self.file or "", f"the column {self.name!r} is damaged: {error}") from None
+
+    def groups(self, rows: npt.NDArray[Any]) -> list[tuple[Any, ...]]:
+        return [() if index < 0 else (index,) for index in self.texts.indices[rows].tolist()]
+
+    def examples(self) -> str:
+        return _examples(self.texts.texts)
+
+    def tensors(self) -> dict[str, npt.NDArray[Any]]:
+        return {**self.texts.texts.tensors(), "numbers": self.texts.indices}
+
+    @classmethod
+    def restored(cls, name: str, how: str | None, tensors: Tensors, n_rows: int, file: str) -> Self:
+        texts, own = _vocabulary_and_rest(tensors, {"numbers"})
+        check_tensors(own, {"numbers": Tensor("int32", "rows")}, {"rows": n_rows})
+        return cls(name, Titles(name, texts, own["numbers"]), file)
+
+
+@dataclass(frozen=True, eq=False)
+class Lists(KeptColumn):
+    """Any number of texts per row."""
+
+    called: ClassVar[str] = "list"
+    known: Vocabulary
+    table: FeatureTable
+    how: str | None = None
+
+    @classmethod
+    def read(cls, name: str, values: pl.Series, how: str | None = None) -> Self:
+        listed = as_words(exploded(values, how)[1])
+        known = Vocabulary.of(listed)
+        return cls(name, known, _table(known, values, how), how)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def only(self, rows: npt.NDArray[Any]) -> Self:
+        table = self.table.take(rows)
+        used = np.flatnonzero(table.occurring(np.ones(len(rows), bool)))
+        return replace(self, known=self.known.only(used), table=table.with_columns(used))
+
+    def replaced(self, rows: npt.NDArray[Any], values: pl.Series, n_rows: int) -> Self:
+        known = self.known.extended(as_words(exploded(values, self.how)[1]))
+        wider = replace(self.table, n_columns=len(known))
+        table = wider.replaced(rows, _table(known, values, self.how)) if len(rows) else wider
+        return replace(self, known=known, table=table.padded(n_rows))
+
+    def equal(self, value: Any) -> npt.NDArray[np.bool_] | None:
+        index = _index(self.known, value)
+        if index < 0:
+            return None
+        rows, values = self._entries
+        found = np.zeros(len(self), bool)
+        found[rows[values == index]] = True
+        return found
+
+    @cached_property
+    def _entries(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+        indptr, indices, _ = self.table.arrays()
+        return np.repeat(np.arange(len(self)), np.diff(indptr)), indices
+
+    def missing(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(np.diff(self.table.indptr) == 0)
+
+    def series(self) -> pl.Series:
+        import polars as pl
+
+        indptr, indices, _ = self.table.arrays()
+        texts = self.known.take(indices).to_list()
+        lists = [texts[begin:end] for begin, end in pairwise(indptr.tolist())]
+        return pl.Series(self.name, lists, dtype=pl.List(pl.String))
+
+    def groups(self, rows: npt.NDArray[Any]) -> list[tuple[Any, ...]]:
+        indptr, indices, _ = self.table.take(rows).arrays()
+        return [tuple(indices[begin:end].tolist()) for begin, end in pairwise(indptr.tolist())]
+
+    def examples(self) -> str:
+        return _examples(self.known)
+
+    def tensors(self) -> dict[str, npt.NDArray[Any]]:
+        table = {f"table.{name}": array for name, array in self.table.tensors().items()}
+        return {**self.known.tensors(), **table}
+
+    @classmethod
+    def restored(cls, name: str, how: str | None, tensors: Tensors, n_rows: int, file: str) -> Self:
+        names = {f"table.{part}" for part in ("indptr", "indices", "values")}
+        known, own = _vocabulary_and_rest(tensors, names)
+        arrays = {name.removeprefix("table."): array for name, array in own.items()}
+        return cls(name, known, FeatureTable.from_tensors(n_rows, len(known), arrays, file), how)
+
+
+def _index(known: Vocabulary, value: Any) -> int:
+    text = one_as_text(value)
+    return -1 if text is None else known.find(text.strip())
+
+
+def _examples(known: Vocabulary) -> str:
+    some = [repr(known[index]) for index in range(min(3, len(known)))]
+    return ", ".join(some) + (", …" if len(known) > len(some) else "")
+
+
+def _table(known: Vocabulary, values: pl.Series, how: str | None) -> FeatureTable:
+    rows, listed = exploded(values, how)
+    indices = known.indices(as_words(listed))
+    there = indices >= 0
+    return FeatureTable.unit_rows(rows[there], indices[there], (len(values), len(known)))
+
+
+def _vocabulary_and_rest(tensors: Tensors, rest: set[str]) -> tuple[Vocabulary, dict[str, npt.NDArray[Any]]]:
+    own = {name: array for name, array in tensors.items() if name in rest}
+    return Vocabulary.from_tensors({name: array for name, array in tensors.items() if name not in rest}), own

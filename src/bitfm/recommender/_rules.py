@@ -1,0 +1,84 @@
+"""What a query says about the items it may have: conditions, lists of ids, boosts and diversity."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.parsing import one_as_text
+from bitfm.data.tables import as_frame, ids_of, need_columns
+from bitfm.data.vocabulary import Vocabulary
+from bitfm.recommender._ids import AskedUsers, ids_in, known_items, warn_of_unknown
+from bitfm.recommender._matrix import table_of_keys
+from bitfm.recommender._state import State
+from bitfm.recommender._where import condition_key, rows_where
+from bitfm.retrieval import Selection
+
+__all__ = ["Rules", "allowed_items", "is_per_user", "lists_per_user", "selection_of"]
+
+
+class Rules(NamedTuple):
+    """What is asked beside how many items; see `Recommender.recommend`."""
+
+    where: Any = None
+    allow: Any = None
+    deny: Any = None
+
+
+def selection_of(state: State, rules: Rules) -> Selection | None:
+    """Return the items that the conditions allow; None if there are none."""
+    if rules.where is None:
+        return None
+    key: Hashable | None = condition_key(rules.where)
+    return state.selections.get(key, state.index, lambda: state.index.select(rows_where(state.items, rules.where)))
+
+
+def allowed_items(state: State, rules: Rules) -> npt.NDArray[np.bool_] | None:
+    """Return which of all items may be had by anybody; None if all may."""
+    if all(given is None for given in rules):
+        return None
+    allowed = np.ones(len(state.items), bool) if rules.where is None else rows_where(state.items, rules.where)
+    listed, denied = known_items(state, "allow", rules.allow), known_items(state, "deny", rules.deny)
+    if listed is not None:
+        among = np.zeros(len(allowed), bool)
+        among[listed] = True
+        allowed = allowed & among
+    if denied is not None:
+        allowed[denied] = False
+    return allowed
+
+
+def is_per_user(state: State, given: Any) -> bool:
+    """Tell items that are given for each user from items for all."""
+    return isinstance(given, Mapping) or (hasattr(given, "columns") and state.users.id_column in given.columns)
+
+
+def lists_per_user(state: State, what: str, given: Any, users: AskedUsers) -> FeatureTable:
+    """Return the items of each user that is asked for: from a mapping of users to ids, or a table of pairs."""
+    import polars as pl
+
+    texts = [str(one_as_text(one)) for one in users.ids]
+    asked = Vocabulary.of(pl.Series(texts, dtype=pl.String))
+    if isinstance(given, Mapping):
+        lists = [(asked.find(str(one_as_text(one))), ids) for one, ids in given.items()]
+        lists = [(user, ids_in(what, ids, state.items.id_column)) for user, ids in lists if user >= 0]
+        whom: npt.NDArray[Any] = np.repeat(*_sizes(lists))
+        ids = [item for _, some in lists for item in some]
+        items = state.items.indices_of(ids)
+    else:
+        frame, _ = as_frame(what, given)
+        need_columns(what, frame, [state.users.id_column, state.items.id_column])
+        whom = asked.indices(ids_of(what, frame, state.users.id_column).text)
+        column = ids_of(what, frame, state.items.id_column).text.filter(whom >= 0)
+        whom, ids, items = whom[whom >= 0], column.to_list(), state.items.ids.indices(column)
+    warn_of_unknown(what, "item", ids, items, "passed over")
+    pairs = whom[items >= 0].astype(np.int64) * len(state.items) + items[items >= 0]
+    return table_of_keys(pairs, (len(asked), len(state.items))).take(asked.indices(pl.Series(texts, dtype=pl.String)))
+
+
+def _sizes(lists: list[tuple[int, list[Any]]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    return np.array([user for user, _ in lists], np.int64), np.array([len(ids) for _, ids in lists], np.int64)
