@@ -57,3 +57,17 @@ def test_columns_to_keep_are_named_at_the_fit(bookshop, tmp_path):
     done = call("fit", *tables, "--bits", 8, "--filters", "genre,blurb", "-o", path, cwd=bookshop.folder)
     assert done.returncode == 0, done.stderr
     assert bitfm.load(path).filters == ["genre", "blurb"]
+
+
+def test_what_was_bought_is_hidden(tmp_path):
+    table = {
+        "user_id": ["ann", "ann", "bob", "bob", "cy"],
+        "item_id": ["tea", "milk", "tea", "jam", "milk"],
+        "what": ["buy", "view", "view", "buy", "buy"],
+    }
+    rec = bitfm.Recommender(bits=8, n_jobs=1, event_weights={"view": 1, "buy": 5})
+    rec.fit(table, target=None, event="what").save(tmp_path / "shop.bitfm")
+    done = call("recommend", "shop.bitfm", "ann", "--exclude", "buy", "--json", cwd=tmp_path)
+    assert {row["item"] for row in json.loads(done.stdout)["recommendations"]} == {"milk", "jam"}
+    done = call("recommend", "shop.bitfm", "--history", "tea", "--exclude", "buy", cwd=tmp_path)
+    assert "use --deny for a new one" in done.stderr

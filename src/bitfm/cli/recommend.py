@@ -42,6 +42,9 @@ def recommend(
         option.Texts, Option(metavar="COLUMN=VALUE", help="A feature of a new user. Repeatable.")
     ] = None,
     seen: Annotated[bool, Option("--seen", help="Also what the user has had already.")] = False,
+    exclude: Annotated[
+        str | None, Option(metavar="KIND,...", help="Of events: hide what was had by these, e.g. buy, not all.")
+    ] = None,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
     spreadsheet: Annotated[bool, Option("--spreadsheet", help=_SPREADSHEET)] = False,
     as_json: option.Json = False,
@@ -60,10 +63,16 @@ def recommend(
     is_new = history is not None or bool(feature)
     if is_new == bool(ids):
         raise typer.BadParameter("name users, or give --history or --feature of a new user", param_hint="USER")
+    if is_new and exclude is not None:
+        raise typer.BadParameter(
+            "it goes by the events of known users; use --deny for a new one", param_hint="--exclude"
+        )
     import bitfm
 
     rec = bitfm.load(path)
     how = {"n": n, "context": moment, "seen": seen, **RuleOptions.of(context_)}
+    if exclude is not None:
+        how["exclude"] = names_of(exclude)
     if is_new:
         batches = iter([_for_new(rec, names_of(history) or [], pairs_of("--feature", feature) or None, how)])
     else:

@@ -63,9 +63,9 @@ class FeatureTable:
         return cls(size, size)
 
     @classmethod
-    def empty(cls, n_rows: int, n_columns: int) -> FeatureTable:
+    def empty(cls, n_rows: int, n_columns: int, dtype: Any = np.float32) -> FeatureTable:
         """Return a table without entries."""
-        return cls.sparse(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), n_columns)
+        return cls.sparse(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, dtype), n_columns)
 
     @classmethod
     def one_hot(cls, columns: npt.NDArray[Any], n_columns: int) -> FeatureTable:
@@ -210,7 +210,7 @@ class FeatureTable:
             taken[rows >= 0] = self.values[rows[rows >= 0]]
             return replace(self, n_rows=len(rows), values=taken)
         if self.n_rows == 0 or (len(rows) == 1 and rows[0] < 0):
-            return FeatureTable.empty(len(rows), self.n_columns)
+            return FeatureTable.empty(len(rows), self.n_columns, self.dtype)
         if len(rows) == 1:
             indptr, indices, values = self.row(int(rows[0]))
         else:
@@ -279,7 +279,7 @@ class FeatureTable:
     def padded(self, n_rows: int) -> FeatureTable:
         """Return the table with empty rows at its end, `n_rows` in all."""
         more = n_rows - self.n_rows
-        return FeatureTable.stack([self, FeatureTable.empty(more, self.n_columns)]) if more > 0 else self
+        return FeatureTable.stack([self, FeatureTable.empty(more, self.n_columns, self.dtype)]) if more > 0 else self
 
     def replaced(self, rows: npt.NDArray[Any], others: FeatureTable) -> FeatureTable:
         """Return a table in which some rows are others; those beyond its end are appended."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["InteractionMatrix", "entry_keys", "table_of_keys", "union"]
+__all__ = ["InteractionMatrix", "entry_keys", "table_of_keys", "union", "values_at", "without_entries"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +93,9 @@ class InteractionMatrix:
 
     def without(self, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> InteractionMatrix:
         """Return the log without some pairs of a user and an item."""
-        log = InteractionMatrix(_without(self.by_user, users, items))
+        log = InteractionMatrix(without_entries(self.by_user, users, items))
         if "by_item" in self.__dict__:
-            log.__dict__["by_item"] = _without(self.by_item, items, users)
+            log.__dict__["by_item"] = without_entries(self.by_item, items, users)
         return log
 
     def extended(self, more: InteractionMatrix) -> InteractionMatrix:
@@ -140,7 +140,18 @@ def _extended(table: FeatureTable, more: FeatureTable) -> FeatureTable:
     return table.replaced(touched, FeatureTable.sparse(indptr, columns.astype(np.int32), values, more.n_columns))
 
 
-def _without(table: FeatureTable, rows: npt.NDArray[Any], columns: npt.NDArray[Any]) -> FeatureTable:
+def values_at(table: FeatureTable, entries: FeatureTable, none: Any) -> npt.NDArray[Any]:
+    """Return the values that a table has where another has entries, and something else where it has none."""
+    keys, needed = entry_keys(table), entry_keys(entries)
+    order = np.argsort(keys)
+    at = np.searchsorted(keys, needed, sorter=order)
+    there = np.isin(needed, keys)
+    values = np.full(len(needed), none, table.dtype)
+    values[there] = table.values[order[at[there]]]
+    return values
+
+
+def without_entries(table: FeatureTable, rows: npt.NDArray[Any], columns: npt.NDArray[Any]) -> FeatureTable:
     """Return a table without some of its entries."""
     touched, places = np.unique(rows, return_inverse=True)
     part = table.take(touched)

@@ -12,7 +12,7 @@ from bitfm.parameters import Explanation
 from bitfm.recommender import _inputs, _search
 from bitfm.recommender._fitted import Fitted
 from bitfm.recommender._ids import item_index, users_of
-from bitfm.recommender._rules import Rules, allowed_items
+from bitfm.recommender._rules import Rules, allowed_items, hidden_items
 from bitfm.validation import check_integer
 
 __all__ = ["Queries"]
@@ -28,6 +28,7 @@ class Queries(Fitted):
         *,
         context: Mapping[str, Any] | None = None,
         seen: bool = False,
+        exclude: Any = None,
         where: Any = None,
         allow: Any = None,
         deny: Any = None,
@@ -45,6 +46,8 @@ class Queries(Fitted):
             The same for all; what is not given is unknown.
         seen : bool, default False
             Whether to return items that a user has already as well.
+        exclude : kinds of events, table of users and items, mapping of users to items, or list of pairs, optional
+            What to hide in place of all that a user has: ``["buy"]`` hides what was bought and shows what was viewed.
         where : mapping of column to value, expression, or list of these, optional
             Only items of which this is so: ``{"category": "books", "stock": True}``, a list for any of several values,
             None for none; or an expression of Polars or Narwhals, such as ``pl.col("price") < 20``. Columns are those
@@ -67,7 +70,7 @@ class Queries(Fitted):
         state = self.state
         asked, n = users_of(state, users), check_integer("n", n, 1)
         rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
-        hidden = None if seen else state.log.by_user.take(asked.indices)
+        hidden = hidden_items(state, asked, seen, exclude)
         return _search.answer(state, _search.search(state, rows, n, hidden, Rules(where, allow, deny), asked), asked)
 
     def recommend_new(

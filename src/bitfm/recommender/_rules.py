@@ -18,7 +18,7 @@ from bitfm.recommender._state import State
 from bitfm.recommender._where import condition_key, rows_where
 from bitfm.retrieval import Selection
 
-__all__ = ["Rules", "allowed_items", "is_per_user", "lists_per_user", "selection_of"]
+__all__ = ["Rules", "allowed_items", "hidden_items", "is_per_user", "lists_per_user", "selection_of"]
 
 
 class Rules(NamedTuple):
@@ -50,6 +50,28 @@ def allowed_items(state: State, rules: Rules) -> npt.NDArray[np.bool_] | None:
     if denied is not None:
         allowed[denied] = False
     return allowed
+
+
+def hidden_items(state: State, users: AskedUsers, seen: bool, exclude: Any) -> FeatureTable | None:
+    """Return the items to hide from each user: what they have had, or what was named in its place."""
+    if exclude is None:
+        return None if seen else state.log.by_user.take(users.indices)
+    if seen:
+        raise ValueError("exclude: what to hide was given, and seen=True to hide nothing; give one of them.")
+    if isinstance(exclude, str):
+        exclude = [exclude]
+    if isinstance(exclude, list | tuple | set | frozenset):
+        if all(isinstance(one, str) for one in exclude):
+            return state.had_by(users.indices, list(exclude))
+        if all(isinstance(one, list | tuple) and len(one) == 2 for one in exclude):
+            pairs: dict[Any, list[Any]] = {}
+            for user, item in exclude:
+                pairs.setdefault(user, []).append(item)
+            exclude = pairs
+    if not is_per_user(state, exclude):
+        expected = "kinds of events, a table of users and items, or a mapping of users to items"
+        raise TypeError(f"exclude: expected {expected}; got {type(exclude).__name__}.")
+    return lists_per_user(state, "exclude", exclude, users)
 
 
 def is_per_user(state: State, given: Any) -> bool:

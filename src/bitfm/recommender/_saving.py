@@ -96,7 +96,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
     state = recommender.state
     tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors())
     ratings = pack_ratings(state, tables) if isinstance(state, RatingState) else None
-    events = pack_events(state) if isinstance(state, EventState) else None
+    events = pack_events(state, tables) if isinstance(state, EventState) else None
     hints = get_type_hints(_Settings, include_extras=True)
     settings = {name: persist.plain(name, getattr(recommender, name), hint) for name, hint in hints.items()}
     about = _Entry(
@@ -160,7 +160,7 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     if about.ratings is not None and about.events is None and about.roles.target is not None:
         state = open_ratings(about.ratings, known, tables)
     elif about.events is not None and about.ratings is None and about.roles.target is None:
-        state = open_events(about.events, known, about.settings.event_weights, about.settings.half_life)
+        state = open_events(about.events, known, tables, about.settings.event_weights, about.settings.half_life)
     else:
         raise ModelFileError("is neither of ratings nor of events")
     _check(state)

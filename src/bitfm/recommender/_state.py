@@ -109,6 +109,10 @@ class State(ABC):
     def need_users(self, what: str) -> None:  # noqa: B027
         """Refuse what needs to know users where none were kept; those of ratings always are."""
 
+    def had_by(self, users: npt.NDArray[np.int32], kinds: list[str]) -> FeatureTable:
+        """Return the items that users have had by events of some kinds."""
+        raise ValueError("exclude: ratings are of no kinds; give pairs of users and items, or seen=False hides all.")
+
     def query_rows(self, users: npt.NDArray[np.int32], context: Block | None) -> TowerRows:
         """Return the users' tower for queries, a user and a context each, by the way that the recommender names."""
         tower = USER_TOWERS.get(self.user_tower)

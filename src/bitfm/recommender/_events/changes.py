@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
 from bitfm.parameters import with_event_items
+from bitfm.recommender._events.kinds import EventKinds
 from bitfm.recommender._matrix import InteractionMatrix
 
 if TYPE_CHECKING:
@@ -44,8 +45,12 @@ def with_events(state: EventState, read: Interactions) -> EventState:
     for name, ids in (("user", read.users), ("item", read.items)):
         state = _with_ids(state, name, ids, pl.DataFrame())
     users, items = state.users.ids.indices(read.users), state.items.ids.indices(read.items)
-    more = InteractionMatrix.summed(users, items, state.log.by_user.shape, values)
-    state = replace(state, log=state.log.increased(more))
+    shape, before, kinds = state.log.by_user.shape, state.log, state.kinds
+    more = InteractionMatrix.summed(users, items, shape, values)
+    log = before.increased(more)
+    if kinds is not None:
+        kinds = kinds.increased(before, log, EventKinds.table(kinds.names, read.kinds, users, items, shape))
+    state = replace(state, log=log, kinds=kinds)
     touched = np.unique(items)
     fresh, whole = (np.diff(log.by_item.indptr)[touched] for log in (more, state.log))
     changed = touched[(fresh >= _SHARE * whole) | (touched >= n_items)]

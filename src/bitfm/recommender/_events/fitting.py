@@ -15,6 +15,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.interactions import Interactions
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.models import Callback, ImplicitFM
+from bitfm.recommender._events.kinds import MOST_KINDS, EventKinds
 from bitfm.recommender._events.state import EventState
 from bitfm.recommender._events.strengths import Strengths
 from bitfm.recommender._heavy_users import counted
@@ -48,6 +49,10 @@ def fit_events(settings: Recommender, tables: Tables, callback: Callback | None)
     log = InteractionMatrix.summed(pairs["user"], pairs["item"], shape, values)
     if not kept:
         users, log = without_rows(users), InteractionMatrix(FeatureTable.empty(0, shape[1]))
+    names = sorted(strengths.by_kind or ())
+    kinds = None
+    if kept and 0 < len(names) <= MOST_KINDS:
+        kinds = EventKinds.of(names, log, EventKinds.table(names, read.kinds, pairs["user"], pairs["item"], shape))
     parameters = model.parameters_
     state = EventState(
         users=users,
@@ -57,6 +62,7 @@ def fit_events(settings: Recommender, tables: Tables, callback: Callback | None)
         index=Index(parameters),
         strengths=strengths,
         keeps_users=kept,
+        kinds=kinds,
     )
     return state, (blocks, values[count])
 

@@ -28,12 +28,14 @@ def without_ids(state: EventState, name: str, gone: npt.NDArray[Any]) -> EventSt
     else:
         parameters = only_event_features(state.parameters, rest.features, rest.kept)
         index = state.index.only(rest.kept, parameters)
-    return replace(state, **rest.parts, parameters=parameters, index=index)
+    kinds = None if state.kinds is None else state.kinds.only(state.log, name, rest.kept)
+    return replace(state, **rest.parts, parameters=parameters, index=index, kinds=kinds)
 
 
 def without_events(state: EventState, users: npt.NDArray[Any], items: npt.NDArray[Any]) -> EventState:
     """Take all events of some pairs out; their items get codes anew, and users have none."""
     notes = without_reasons(state.columns, CONTEXT, state.context)
-    state = replace(state, log=state.log.without(users, items), columns=notes)
+    kinds = None if state.kinds is None else state.kinds.without(state.log, users, items)
+    state = replace(state, log=state.log.without(users, items), columns=notes, kinds=kinds)
     state = with_item_codes(state, np.unique(items))
     return replace(state, index=state.index.only(np.arange(len(state.items)), state.parameters))

@@ -15,6 +15,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
 from bitfm.parameters import HISTORY, Explanation, ImplicitParameters, TowerRows, explain_event
 from bitfm.recommender._events import changes, removal
+from bitfm.recommender._events.kinds import EventKinds
 from bitfm.recommender._events.strengths import Strengths
 from bitfm.recommender._labels import feature_label
 from bitfm.recommender._side import CONTEXT, field_name
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["EventState"]
 
 Vectors = npt.NDArray[np.float32]
+_NO_KINDS = "exclude: nothing says what events are; name their column with fit(event=...), or give users and items."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,6 +40,7 @@ class EventState(State):
     parameters: ImplicitParameters
     strengths: Strengths
     keeps_users: bool  # and their events
+    kinds: EventKinds | None = None  # of these, where the fit was told
 
     def need_users(self, what: str) -> None:
         """Refuse what needs to know users where none were kept."""
@@ -56,6 +59,17 @@ class EventState(State):
             for column in columns:
                 yield (block, field_name(column.name)), column.width
         yield ("item", "id"), len(self.items)
+
+    def had_by(self, users: npt.NDArray[np.int32], kinds: list[str]) -> FeatureTable:
+        """Return the items that users have had by events of some kinds."""
+        self.need_users("exclude")
+        if self.kinds is None:
+            raise ValueError(_NO_KINDS)
+        for kind in kinds:
+            if kind not in self.kinds.names:
+                known = ", ".join(map(repr, self.kinds.names))
+                raise ValueError(f"exclude: there are no events {kind!r}; the kinds of events are {known}.")
+        return self.kinds.had(self.log, users, kinds)
 
     def stored_rows(self, users: npt.NDArray[np.int32], context: Block | None, n_threads: int) -> TowerRows:
         """Return queries, by the users' events and features."""

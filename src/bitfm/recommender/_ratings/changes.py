@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.parameters import Ids, Ratings, TowerRows, fold_in, ids_of, with_codes, with_ids
-from bitfm.recommender._matrix import InteractionMatrix, entry_keys
+from bitfm.recommender._matrix import InteractionMatrix, values_at
 from bitfm.recommender._side import SEEN_FIELDS
 from bitfm.validation import thread_count
 
@@ -63,23 +63,12 @@ def solved_ids(state: RatingState, name: str, indices: npt.NDArray[Any], before:
         seen.indptr,
         place.astype(np.int32),
         seen.values.astype(np.float64),
-        _values_in(before.side(name).take(indices), seen),
+        values_at(before.side(name).take(indices), seen, np.nan).astype(np.float64),
         *state.other_side(name, others),
     )
     known = ids_of(state.parameters, name, indices)
     threads = min(thread_count(state.n_jobs), 1 + len(indices) // _IDS_PER_THREAD)
     return fold_in(ratings, own.constants, own.vectors, state.moments[name], state.priors[name], known, threads)
-
-
-def _values_in(table: FeatureTable, entries: FeatureTable) -> npt.NDArray[np.float64]:
-    """Return the values that a table has where another has entries, NaN where it has none."""
-    keys, needed = entry_keys(table), entry_keys(entries)
-    order = np.argsort(keys)
-    at = np.searchsorted(keys, needed, sorter=order)
-    there = np.isin(needed, keys)
-    values = np.full(len(needed), np.nan)
-    values[there] = table.values[order[at[there]]]
-    return values
 
 
 def _with_ids(state: RatingState, name: str, ids: pl.Series, frame: pl.DataFrame) -> RatingState:
