@@ -112,6 +112,9 @@ def serving(rec: Recommender) -> Steps:
     yield "similar_items", lambda: rec.similar_items(3).to_dicts()
     where = {"shelf": ["a", "b"], "tags": "new", "stock": True}
     yield "filters", lambda: rec.recommend(several, n=9, where=where, deny={"user 3": [4, 7]}, seen=True).to_dicts()
+    yield "boosts", lambda: rec.recommend(several, boost={"stock": 0.5}, diversity={"shelf": 2}).to_dicts()
+    yield "diversity", lambda: rec.recommend("user 3", diversity=0.5).to_dicts()
+    yield "similar_users", lambda: rec.similar_users("user 3").to_dicts()
     yield "explain", lambda: str(rec.explain("user 3", 4))
     yield "predict", lambda: rec.predict(MORE).tolist()
     yield "describe", lambda: rec.describe().to_dicts()

@@ -21,6 +21,8 @@ PAGES = [
     "docs/index.md",
     "docs/quickstart.md",
     "docs/recommender.md",
+    "docs/filters.md",
+    "docs/ranking.md",
     "docs/data.md",
     "docs/models.md",
     "docs/retrieval.md",

@@ -71,3 +71,29 @@ def test_what_was_bought_is_hidden(tmp_path):
     assert {row["item"] for row in json.loads(done.stdout)["recommendations"]} == {"milk", "jam"}
     done = call("recommend", "shop.bitfm", "--history", "tea", "--exclude", "buy", cwd=tmp_path)
     assert "use --deny for a new one" in done.stderr
+
+
+def test_boosts_and_diversity(bookshop, model):
+    rec, reader = bitfm.load(model.path), bookshop.reader
+    for options, how in (
+        (["--boost", "year=0.05"], {"boost": {"year": 0.05}}),
+        (["--diversity", "0.7"], {"diversity": 0.7}),
+        (["--diversity", "genre=1,author=2"], {"diversity": {"genre": 1, "author": 2}}),
+    ):
+        expected = rec.recommend(reader, 8, **how)["item"].to_list()
+        assert asked(bookshop, "recommend", reader, "-n", 8, *options)[0] == expected
+        if how != {"diversity": 0.7}:  # to this model books are hardly alike
+            assert expected != rec.recommend(reader, 8)["item"].to_list()
+    for options in (["--boost", "year=much"], ["--diversity", "much"]):
+        done = call("recommend", "shop.bitfm", reader, *options, cwd=bookshop.folder)
+        assert "expected a number, got 'much'" in done.stderr
+
+
+def test_similar_users(bookshop, model):
+    expected = bitfm.load(model.path).similar_users(bookshop.reader, 4)
+    done = call("similar", "shop.bitfm", "--users", bookshop.reader, "-n", 4, "--json", cwd=bookshop.folder)
+    found = json.loads(done.stdout)
+    assert found["user"] == bookshop.reader
+    assert [row["user"] for row in found["similar"]] == expected["user"].to_list()
+    done = call("similar", "shop.bitfm", "--users", bookshop.reader, "--where", "genre=Fantasy", cwd=bookshop.folder)
+    assert "are about items" in done.stderr

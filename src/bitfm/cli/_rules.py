@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,15 +12,17 @@ import typer
 from typer import Option
 
 from bitfm.cli import _options as option
-from bitfm.cli._options import names_of
+from bitfm.cli._options import names_of, pairs_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RuleOptions"]
+__all__ = ["RankOptions", "RuleOptions"]
 
 _CONDITION = re.compile(r"(.+?)\s*(<=|>=|!=|=|<|>)\s*(.*)", re.DOTALL)
 _WHERE = "Only items with this, e.g. genre=Fantasy or 'price<20'. Repeatable: all must hold; of one column, any."
+_BOOST = "Add so much of a column to scores, e.g. margin=0.1. Repeatable."
+_DIVERSITY = "From 0 to 1: how much items that are alike fall behind; or at most so many of a value, e.g. author=1."
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,36 @@ class RuleOptions:
             else:
                 comparisons.append(_comparison(column, sign, value))
         return [values, *comparisons] if self.where else None
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """What the command line says about the order of items."""
+
+    boost: Annotated[option.Texts, Option(metavar="COLUMN=NUMBER", help=_BOOST)] = None
+    diversity: Annotated[str | None, Option(metavar="SHARE|COLUMN=N,...", help=_DIVERSITY)] = None
+
+    @classmethod
+    def of(cls, context: typer.Context) -> dict[str, Any]:
+        """Return the options of a command as a recommender takes them."""
+        boost, diversity = context.params["boost"], names_of(context.params["diversity"])
+        found: dict[str, Any] = {}
+        if boost:
+            pairs = pairs_of("--boost", boost).items()
+            found["boost"] = {name: _number("--boost", text, float) for name, text in pairs}
+        if diversity and "=" in diversity[0]:
+            limits = pairs_of("--diversity", diversity).items()
+            found["diversity"] = {name: _number("--diversity", text, int) for name, text in limits}
+        elif diversity:
+            found["diversity"] = _number("--diversity", diversity[0], float)
+        return found
+
+
+def _number(name: str, text: str, kind: Callable[[str], Any]) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number, got {text!r}", param_hint=name) from None
 
 
 def _comparison(column: str, sign: str, text: str) -> pl.Expr:

@@ -15,7 +15,7 @@ from typer import Argument, Option
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, model_and_rest
 from bitfm.cli._options import names_of, pairs_of, with_options_of
-from bitfm.cli._rules import RuleOptions
+from bitfm.cli._rules import RankOptions, RuleOptions
 from bitfm.cli.screen import line, note, notes_of_warnings, polars_of, print_csv, print_json, rows_of, show
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _SPREADSHEET = "As --csv, with ' before texts that a spreadsheet would take for 
 _BATCH = 1000  # users at a time, since standard input may have any number
 
 
-@with_options_of(RuleOptions)
+@with_options_of(RuleOptions, RankOptions)
 def recommend(
     context_: typer.Context,
     model: option.Model = None,
@@ -70,7 +70,7 @@ def recommend(
     import bitfm
 
     rec = bitfm.load(path)
-    how = {"n": n, "context": moment, "seen": seen, **RuleOptions.of(context_)}
+    how = {"n": n, "context": moment, "seen": seen, **RuleOptions.of(context_), **RankOptions.of(context_)}
     if exclude is not None:
         how["exclude"] = names_of(exclude)
     if is_new:
@@ -97,21 +97,27 @@ def similar(
     model: option.Model = None,
     item: Annotated[str | None, Argument(metavar="ITEM", help="Its id.")] = None,
     n: option.Number = 10,
+    users: Annotated[bool, Option("--users", help="Find users instead; ITEM is the id of one.")] = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
-    """Find the items that are most similar to one.
+    """Find the items that are most similar to one, or the users.
 
-    bitfm similar shop.bitfm i7
+    bitfm similar shop.bitfm i7 --where genre=Fantasy
+
+    bitfm similar shop.bitfm --users u42
     """
     path, [item_id] = model_and_rest(context_, model, [item], "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
+    rules, side = RuleOptions.of(context_), "user" if users else "item"
+    if users and any(rule is not None for rule in rules.values()):
+        raise typer.BadParameter("--where, --allow and --deny are about items", param_hint="--users")
     with notes_of_warnings():
-        rows = rows_of(rec.similar_items(item_id, n, **RuleOptions.of(context_)))
+        rows = rows_of(rec.similar_users(item_id, n) if users else rec.similar_items(item_id, n, **rules))
     if as_json:
-        print_json({"model": str(path), "item": _stored_ids(rec, "item", [item_id])[0], "similar": rows})
+        print_json({"model": str(path), side: _stored_ids(rec, side, [item_id])[0], "similar": rows})
     else:
         _show(f"Like {item_id}", rows)
 

@@ -18,7 +18,7 @@ from bitfm.recommender._warnings import warn
 __all__ = [
     "AskedUsers",
     "ids_in",
-    "item_index",
+    "index_of",
     "known_ids",
     "known_items",
     "refuse_mask",
@@ -52,17 +52,19 @@ def users_of(state: State, given: Any) -> AskedUsers:
     return AskedUsers(ids, indices, single)
 
 
-def item_index(state: State, item: Any) -> int:
-    """Return an item's index, or refuse one that is not known."""
-    if not _is_id(item):
-        ids = _several("item", item, state.items.id_column)
-        raise TypeError(f"item: expected one id, got {len(ids)}; ask for one after another.")
-    index = int(state.items.indices_of([item])[0])
-    if index < 0 and not len(state.items):
-        raise UnknownIdError(f"item {quoted(item)} is not known, as there are no items; add it with add_items.")
+def index_of(state: State, name: str, given: Any) -> int:
+    """Return the index of a user or an item, or refuse one that is not known."""
+    side = state.side(name)
+    if not _is_id(given):
+        ids = _several(name, given, side.id_column)
+        raise TypeError(f"{name}: expected one id, got {len(ids)}; ask for one after another.")
+    index = int(side.indices_of([given])[0])
+    if index < 0 and not len(side):
+        raise UnknownIdError(f"{name} {quoted(given)} is not known, as there are no {name}s; add it with add_{name}s.")
     if index < 0:
-        some = ", ".join(map(quoted, state.items.ids_of(np.arange(min(3, len(state.items)))).to_list()))
-        raise UnknownIdError(f"item {quoted(item)} is not known; add it with add_items, or ask for one of {some}, ….")
+        some = ", ".join(map(quoted, side.ids_of(np.arange(min(3, len(side)))).to_list()))
+        advice = f"add it with add_{name}s, or ask for one of {some}, …"
+        raise UnknownIdError(f"{name} {quoted(given)} is not known; {advice}.")
     return index
 
 

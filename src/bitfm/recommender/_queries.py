@@ -11,8 +11,9 @@ import numpy.typing as npt
 from bitfm.parameters import Explanation
 from bitfm.recommender import _inputs, _search
 from bitfm.recommender._fitted import Fitted
-from bitfm.recommender._ids import item_index, users_of
+from bitfm.recommender._ids import index_of, users_of
 from bitfm.recommender._rules import Rules, allowed_items, hidden_items
+from bitfm.recommender._state import Found
 from bitfm.validation import check_integer
 
 __all__ = ["Queries"]
@@ -32,6 +33,8 @@ class Queries(Fitted):
         where: Any = None,
         allow: Any = None,
         deny: Any = None,
+        boost: Any = None,
+        diversity: float | Mapping[str, int] | None = None,
     ) -> Any:
         """Return the best items for a user, or for several.
 
@@ -55,6 +58,12 @@ class Queries(Fitted):
         allow, deny : ids of items, optional
             Items to choose from, and items to leave out: for all, or, as a mapping of users to ids or a table of users
             and items, for each. A user that ``allow`` does not name then gets nothing.
+        boost : column, mapping of column to number, or a number for each of some ids, optional
+            What to add to scores: ``{"margin": 0.1}`` adds a tenth of the column, and an item without a value has 0.
+            For ids it is a mapping, or a table of ids and numbers. Scores are those with it.
+        diversity : float, or mapping of column to int, optional
+            From 0 to 1, by maximal marginal relevance: how much an item that is like those before it falls behind. Or
+            the best items of which at most so many have the same value: ``{"author": 1}``.
 
         Returns
         -------
@@ -71,7 +80,8 @@ class Queries(Fitted):
         asked, n = users_of(state, users), check_integer("n", n, 1)
         rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
         hidden = hidden_items(state, asked, seen, exclude)
-        return _search.answer(state, _search.search(state, rows, n, hidden, Rules(where, allow, deny), asked), asked)
+        rules = Rules(where, allow, deny, boost, diversity)
+        return _search.answer(state, _search.search(state, rows, n, hidden, rules, asked), asked)
 
     def recommend_new(
         self,
@@ -84,6 +94,8 @@ class Queries(Fitted):
         where: Any = None,
         allow: Any = None,
         deny: Any = None,
+        boost: Any = None,
+        diversity: float | Mapping[str, int] | None = None,
     ) -> Any:
         """Return the best items for a new user.
 
@@ -94,7 +106,7 @@ class Queries(Fitted):
             in place of a rating; below 0 it is a dislike.
         features : mapping of column to value, optional
             Columns of the users' table; what is not given is missing.
-        n, context, where : as for `recommend`
+        n, context, where, boost, diversity : as for `recommend`
         seen : bool, default False
             Whether to return items of the history as well.
         allow, deny : ids of items, optional
@@ -103,8 +115,8 @@ class Queries(Fitted):
         state = self.state
         at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
         told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
-        row = state.new_rows(told, rated, at)
-        return _search.answer(state, _search.search(state, row, n, None if seen else rated, Rules(where, allow, deny)))
+        row, hidden = state.new_rows(told, rated, at), None if seen else rated
+        return _search.answer(state, _search.search(state, row, n, hidden, Rules(where, allow, deny, boost, diversity)))
 
     def similar_items(self, item: Any, n: int = 10, *, where: Any = None, allow: Any = None, deny: Any = None) -> Any:
         """Return the items that the same users like.
@@ -119,8 +131,25 @@ class Queries(Fitted):
         where, allow, deny : as for `recommend_new`
         """
         state = self.state
-        index, n = item_index(state, item), check_integer("n", n, 1)
-        return _search.answer(state, state.similar_items(index, n, allowed_items(state, Rules(where, allow, deny))))
+        index, n = index_of(state, "item", item), check_integer("n", n, 1)
+        alike = state.need_finite(state.item_likeness.to_one(index))
+        return _search.answer(state, Found.alike(alike, index, n, allowed_items(state, Rules(where, allow, deny))))
+
+    def similar_users(self, user: Any, n: int = 10) -> Any:
+        """Return the users who like the same items.
+
+        The score is the correlation, from item to item, of what the model says of the two users beyond what it says of
+        any. Of events, what neighbours add is left out, and the first call works out the vectors of all users.
+
+        Returns
+        -------
+        frame of the kind that the recommender was fitted on
+            Columns ``rank``, ``user`` and ``score``.
+        """
+        state = self.state
+        state.need_users("similar_users")
+        index, n = index_of(state, "user", user), check_integer("n", n, 1)
+        return _search.answer_users(state, Found.alike(state.need_finite(state.user_likeness.to_one(index)), index, n))
 
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.
@@ -130,7 +159,7 @@ class Queries(Fitted):
         state = self.state
         index = -1 if user is None else int(state.users.indices_of([user])[0])
         at = _inputs.context_of(state, context, 1)
-        return state.explain(index, item_index(state, item), at)
+        return state.explain(index, index_of(state, "item", item), at)
 
     def predict(self, pairs: Any) -> npt.NDArray[np.float64]:
         """Score interactions.

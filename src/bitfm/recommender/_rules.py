@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.parsing import one_as_text
 from bitfm.data.tables import as_frame, ids_of, need_columns
 from bitfm.data.vocabulary import Vocabulary
+from bitfm.recommender._boosts import boosts_of
 from bitfm.recommender._ids import AskedUsers, ids_in, known_items, warn_of_unknown
 from bitfm.recommender._matrix import table_of_keys
 from bitfm.recommender._state import State
@@ -27,14 +28,22 @@ class Rules(NamedTuple):
     where: Any = None
     allow: Any = None
     deny: Any = None
+    boost: Any = None
+    diversity: Any = None
 
 
 def selection_of(state: State, rules: Rules) -> Selection | None:
-    """Return the items that the conditions allow; None if there are none."""
-    if rules.where is None:
+    """Return the items that the conditions allow, with what is added to their scores; None if nothing is said."""
+    where, boost = rules.where, rules.boost
+    if where is None and boost is None:
         return None
-    key: Hashable | None = condition_key(rules.where)
-    return state.selections.get(key, state.index, lambda: state.index.select(rows_where(state.items, rules.where)))
+
+    def make() -> Selection:
+        allowed = None if where is None else rows_where(state.items, where)
+        return state.index.select(allowed, boost=None if boost is None else boosts_of(state, boost))
+
+    key = condition_key([where, boost])
+    return state.selections.get(key, state.index, make)
 
 
 def allowed_items(state: State, rules: Rules) -> npt.NDArray[np.bool_] | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.tables import in_kind
 from bitfm.parameters import TowerRows
+from bitfm.recommender._diversity import diversified
 from bitfm.recommender._ids import AskedUsers, known_items
 from bitfm.recommender._matrix import union
 from bitfm.recommender._rules import Rules, is_per_user, lists_per_user, selection_of
@@ -19,7 +20,7 @@ from bitfm.recommender._state import Found, State
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["answer", "search", "side_frame"]
+__all__ = ["answer", "answer_users", "search", "side_frame"]
 
 
 def search(
@@ -37,18 +38,24 @@ def search(
         hidden, deny = denied if hidden is None else union([hidden, denied]), None
     within, denied_to_all = selection_of(state, rules), known_items(state, "deny", deny)
 
-    def find(rows: TowerRows, hidden: FeatureTable | None, allowed: npt.NDArray[np.int32] | None) -> Found:
+    def find(rows: TowerRows, n: int, hidden: FeatureTable | None, allowed: npt.NDArray[np.int32] | None) -> Found:
         how: dict[str, Any] = {"exclude": hidden, "allow": allowed, "deny": denied_to_all, "within": within}
         return Found(*state.index.search_rows(rows, n, **how, n_jobs=state.n_jobs))
 
     if users is None or not is_per_user(state, allow):
-        return find(rows, hidden, known_items(state, "allow", allow))
-    lists = lists_per_user(state, "allow", allow, users)
-    ones = np.arange(len(rows))[:, None]
-    hidden_ones = [None if hidden is None else hidden.take(one) for one in ones]
-    return Found.together(
-        [find(rows.take(one), hid, lists.take(one).indices) for one, hid in zip(ones, hidden_ones, strict=True)]
-    )
+        allowed = known_items(state, "allow", allow)
+
+        def find_all(n: int) -> Found:
+            return find(rows, n, hidden, allowed)
+    else:
+        lists, ones = lists_per_user(state, "allow", allow, users), np.arange(len(rows))[:, None]
+
+        def find_all(n: int) -> Found:
+            hids = [None if hidden is None else hidden.take(one) for one in ones]
+            own = zip(ones, hids, strict=True)
+            return Found.together([find(rows.take(one), n, hid, lists.take(one).indices) for one, hid in own])
+
+    return find_all(n) if rules.diversity is None else diversified(state, find_all, n, rules.diversity)
 
 
 def answer(state: State, found: Found, users: AskedUsers | None = None) -> Any:
@@ -71,6 +78,14 @@ def answer(state: State, found: Found, users: AskedUsers | None = None) -> Any:
     if titles is not None:
         series.append(titles.take(items).alias("title"))
     return in_kind(pl.DataFrame(series), state.frames)
+
+
+def answer_users(state: State, found: Found) -> Any:
+    """Return users that were found as a frame."""
+    import polars as pl
+
+    series = [_ranks(found.items.shape[1]), state.users.ids_of(found.items[0]).alias("user")]
+    return in_kind(pl.DataFrame([*series, pl.Series("score", found.scores[0])]), state.frames)
 
 
 def side_frame(state: State, name: str) -> Any:

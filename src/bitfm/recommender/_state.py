@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import multiply
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import BitfmError
 from bitfm.parameters import Explanation, ModelRecord, TowerRows
 from bitfm.persist import damage
+from bitfm.recommender._likeness import Likeness
 from bitfm.recommender._matrix import InteractionMatrix
 from bitfm.recommender._selections import Selections
 from bitfm.recommender._side import ColumnNote, Side, encode
@@ -176,20 +176,29 @@ class State(ABC):
     def user_covariance(self) -> Vectors:
         """How users' vectors vary together."""
 
-    @cached_property
-    def _item_spreads(self) -> Vectors:
-        """How far the personal part of each item's score spreads over users."""
-        squares = np.einsum("ij,ij->i", multiply(self.item_vectors, self.user_covariance), self.item_vectors)
-        return np.asarray(np.sqrt(np.maximum(squares, 0)), np.float32)
+    @property
+    @abstractmethod
+    def all_user_vectors(self) -> Vectors:
+        """All users' vectors, whose products with an item's are the personal part of scores."""
 
-    def similar_items(self, item: int, n: int, allowed: npt.NDArray[np.bool_] | None = None) -> Found:
-        """Return the items whose scores go up and down with this one's from user to user, by their correlation."""
-        vectors = self.item_vectors
-        spreads = self._item_spreads * self._item_spreads[item]
-        alike = np.zeros(len(vectors), np.float32)
-        direction = np.einsum("ij,j->i", self.user_covariance, vectors[item])
-        np.divide(np.einsum("ij,j->i", vectors, direction), spreads, where=spreads > 0, out=alike)
-        return Found.alike(self.need_finite(alike), item, n, allowed)
+    @property
+    @abstractmethod
+    def item_covariance(self) -> Vectors:
+        """How items' vectors vary together."""
+
+    @abstractmethod
+    def some_item_vectors(self, items: npt.NDArray[Any]) -> Vectors:
+        """Return the vectors of a few items."""
+
+    @cached_property
+    def item_likeness(self) -> Likeness:
+        """How alike items are: by their scores from user to user."""
+        return Likeness(self.item_vectors, self.user_covariance)
+
+    @cached_property
+    def user_likeness(self) -> Likeness:
+        """How alike users are: by their scores from item to item."""
+        return Likeness(self.all_user_vectors, self.item_covariance)
 
     @abstractmethod
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import multiply
 from bitfm.data.blocks import Block, FieldSpan
 from bitfm.data.feature_table import FeatureTable
 from bitfm.errors import UnknownIdError
@@ -131,6 +132,23 @@ class EventState(State):
     def user_covariance(self) -> Vectors:
         """How users' vectors vary together."""
         return self.parameters.users.covariance
+
+    def some_item_vectors(self, items: npt.NDArray[Any]) -> Vectors:
+        """Return the vectors of a few items."""
+        return self.parameters.items.vectors(items)
+
+    @cached_property
+    def all_user_vectors(self) -> Vectors:
+        """All users' vectors, whose products with an item's are the personal part of scores."""
+        everybody = np.arange(len(self.users), dtype=np.int32)
+        return self.vectors(everybody, self.threads(len(everybody)))
+
+    @cached_property
+    def item_covariance(self) -> Vectors:
+        """How items' vectors vary together."""
+        vectors = self.item_vectors.astype(np.float64)
+        mean = vectors.mean(axis=0)
+        return np.asarray(multiply(vectors.T, vectors) / max(len(vectors), 1) - np.outer(mean, mean), np.float32)
 
     def item_matrix(self) -> Vectors:
         """Return the items' vectors."""

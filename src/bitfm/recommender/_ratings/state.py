@@ -253,12 +253,31 @@ class RatingState(State):
         """All items' vectors, whose products with a user's are the personal part of scores."""
         return self.all_rows("item").vectors
 
+    def some_item_vectors(self, items: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Return the vectors of a few items."""
+        return np.asarray(self.other_side("user", items)[1], np.float32)
+
+    @property
+    def all_user_vectors(self) -> npt.NDArray[np.float32]:
+        """All users' vectors, whose products with an item's are the personal part of scores."""
+        return self.all_rows("user").vectors
+
     @cached_property
     def user_covariance(self) -> npt.NDArray[np.float32]:
         """How users' vectors vary together."""
-        users = self.moments["item"].second_moment
-        return np.asarray(users[1:-1, 1:-1] - np.outer(users[0, 1:-1], users[0, 1:-1]), np.float32)
+        return _covariance(self.moments["item"])
+
+    @cached_property
+    def item_covariance(self) -> npt.NDArray[np.float32]:
+        """How items' vectors vary together."""
+        return _covariance(self.moments["user"])
 
 
 def _with_constants(vectors: npt.NDArray[np.float32], *constants: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     return np.hstack([vectors, np.stack(constants, axis=1).astype(np.float32)])
+
+
+def _covariance(met: SideMoments) -> npt.NDArray[np.float32]:
+    """Return how the vectors vary of what a side meets."""
+    moment = met.second_moment
+    return np.asarray(moment[1:-1, 1:-1] - np.outer(moment[0, 1:-1], moment[0, 1:-1]), np.float32)
