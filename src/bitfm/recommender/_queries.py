@@ -12,7 +12,7 @@ from bitfm.parameters import Explanation
 from bitfm.recommender import _inputs, _search
 from bitfm.recommender._fitted import Fitted
 from bitfm.recommender._ids import index_of, users_of
-from bitfm.recommender._rules import Rules, allowed_items, hidden_items
+from bitfm.recommender._rules import allowed_items, hidden_items, rules_of
 from bitfm.recommender._state import Found
 from bitfm.validation import check_integer
 
@@ -80,7 +80,7 @@ class Queries(Fitted):
         asked, n = users_of(state, users), check_integer("n", n, 1)
         rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
         hidden = hidden_items(state, asked, seen, exclude)
-        rules = Rules(where, allow, deny, boost, diversity)
+        rules = rules_of(where, allow, deny, boost, diversity)
         return _search.answer(state, _search.search(state, rows, n, hidden, rules, asked), asked)
 
     def recommend_new(
@@ -116,7 +116,9 @@ class Queries(Fitted):
         at, n = _inputs.context_of(state, context, 1), check_integer("n", n, 1)
         told, rated = _inputs.row_of(state, "user", features), _inputs.history_of(state, history)
         row, hidden = state.new_rows(told, rated, at), None if seen else rated
-        return _search.answer(state, _search.search(state, row, n, hidden, Rules(where, allow, deny, boost, diversity)))
+        return _search.answer(
+            state, _search.search(state, row, n, hidden, rules_of(where, allow, deny, boost, diversity))
+        )
 
     def similar_items(self, item: Any, n: int = 10, *, where: Any = None, allow: Any = None, deny: Any = None) -> Any:
         """Return the items that the same users like.
@@ -133,7 +135,7 @@ class Queries(Fitted):
         state = self.state
         index, n = index_of(state, "item", item), check_integer("n", n, 1)
         alike = state.need_finite(state.item_likeness.to_one(index))
-        return _search.answer(state, Found.alike(alike, index, n, allowed_items(state, Rules(where, allow, deny))))
+        return _search.answer(state, Found.alike(alike, index, n, allowed_items(state, rules_of(where, allow, deny))))
 
     def similar_users(self, user: Any, n: int = 10) -> Any:
         """Return the users who like the same items.

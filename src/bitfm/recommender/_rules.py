@@ -19,7 +19,16 @@ from bitfm.recommender._state import State
 from bitfm.recommender._where import condition_key, rows_where
 from bitfm.retrieval import Selection
 
-__all__ = ["Rules", "allowed_items", "hidden_items", "is_per_user", "lists_per_user", "selection_of"]
+__all__ = [
+    "NO_RULES",
+    "Rules",
+    "allowed_items",
+    "hidden_items",
+    "is_per_user",
+    "lists_per_user",
+    "rules_of",
+    "selection_of",
+]
 
 
 class Rules(NamedTuple):
@@ -30,6 +39,17 @@ class Rules(NamedTuple):
     deny: Any = None
     boost: Any = None
     diversity: Any = None
+
+
+NO_RULES = Rules()
+
+
+def rules_of(*given: Any) -> Rules:
+    """Return what is asked; nothing at all is always the same."""
+    for one in given:
+        if one is not None:
+            return Rules(*given)
+    return NO_RULES
 
 
 def selection_of(state: State, rules: Rules) -> Selection | None:
@@ -48,7 +68,7 @@ def selection_of(state: State, rules: Rules) -> Selection | None:
 
 def allowed_items(state: State, rules: Rules) -> npt.NDArray[np.bool_] | None:
     """Return which of all items may be had by anybody; None if all may."""
-    if all(given is None for given in rules):
+    if rules is NO_RULES:
         return None
     allowed = np.ones(len(state.items), bool) if rules.where is None else rows_where(state.items, rules.where)
     listed, denied = known_items(state, "allow", rules.allow), known_items(state, "deny", rules.deny)

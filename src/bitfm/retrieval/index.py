@@ -242,6 +242,8 @@ class Index:
         if within is not None and within.segments is not segments:
             raise ValueError("within: the index has other items than when they were selected; select them again.")
         parts = within.parts if within is not None else [Part(one, one.live, one.n_items) for one in segments]
+        if allow is None and deny is None:
+            return parts
         allowed = None if allow is None else positions_of("allow", allow, n_positions)
         denied = None if deny is None else positions_of("deny", deny, n_positions)
         return [part.narrowed(allowed, denied) for part in parts]
