@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bitfm.loading import load
     from bitfm.models import FM, BiasModel, Callback, DiscreteFM, DistilledFM, ImplicitFM, Iteration, Samples
     from bitfm.parameters import Explanation, FeatureShare, PairShare
-    from bitfm.recommender import Evaluation, Recommender
+    from bitfm.recommender import Evaluation, ModelComparison, Recommender, compare
     from bitfm.retrieval import Index
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "Iteration",
     "MissingColumnError",
     "MixedIdsError",
+    "ModelComparison",
     "ModelFileError",
     "NewerModelFileError",
     "NotFittedError",
@@ -63,6 +64,7 @@ __all__ = [
     "UnknownIdError",
     "ValueInTableError",
     "__version__",
+    "compare",
     "load",
 ]
 
@@ -77,7 +79,7 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
         "bitfm.loading": ("load",),
         "bitfm.parameters": ("Explanation", "FeatureShare", "PairShare"),
-        "bitfm.recommender": ("Evaluation", "Recommender"),
+        "bitfm.recommender": ("Evaluation", "ModelComparison", "Recommender", "compare"),
         "bitfm.retrieval": ("Index",),
     },
 )

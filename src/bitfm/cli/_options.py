@@ -76,6 +76,14 @@ class Missing(StrEnum):
     error = "error"
 
 
+class SplitBy(StrEnum):
+    """What is held out to measure on."""
+
+    random = "random"
+    time = "time"
+    user = "user"
+
+
 def reading(source: Any) -> Reading:
     """Return how files are to be read: what a command was told, in its parameters or as attributes of its options."""
     from bitfm.data.tables.facts import Reading
@@ -103,8 +111,10 @@ Decimal = Annotated[DecimalMark | None, typer.Option(help=_DECIMAL)]
 _DATES = "Day or month first, as in 03/04/2018; found for each column by default."
 Dates = Annotated[DateOrder | None, typer.Option(help=_DATES)]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of the split and of every fit.")]
-_HELD_OUT = "Hold out this share of each user's interactions, e.g. 0.5."
+_HELD_OUT = "Hold out this share of the interactions, e.g. 0.2, to measure on; see --split."
 Test = Annotated[float | None, typer.Option(metavar="SHARE", callback=_check_share, help=_HELD_OUT)]
+_SPLIT = "What --test holds out: random interactions of each user, the last of all by --time, or whole users."
+Split = Annotated[SplitBy, typer.Option("--split", help=_SPLIT)]
 _BASELINES = "Also tune, fit and measure the baselines: bias only or popularity, and real-valued factors."
 Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

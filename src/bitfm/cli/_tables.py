@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bitfm.data.tables.facts import Reading
     from bitfm.models import Callback
 
-__all__ = ["FitOptions", "LoadedTables", "latest", "need_measurable", "read_named"]
+__all__ = ["FitOptions", "LoadedTables", "interactions_like", "latest", "read_like"]
 
 _LARGEST_RATING = 1000  # that bitfm.evaluation.ndcg takes
 _KINDS = kind_names()
@@ -94,20 +94,25 @@ class FitOptions:
             if n_columns > n_sources:
                 said = f"given {n_columns} times, but --{side}s only {n_sources} times"
                 raise typer.BadParameter(said, param_hint=f"--{side}-columns")
+        how = option.reading(self)
+        interactions = self.read_interactions(self.interactions, to_measure=to_split)
+        users, items = (_side(sources or (), columns or (), name, how) for _, name, sources, columns in sides)
+        return LoadedTables(self, interactions, users, items, kinds)
+
+    def read_interactions(self, source: str, *, to_measure: bool) -> Interactions:
+        """Read a table of interactions with the columns of --interactions; what is measured on must be measurable."""
         from bitfm.data import Interactions
 
-        how = option.reading(self)
-        table = read_named(self.interactions, self.columns, how)
+        table = read_named(source, self.columns, option.reading(self))
         context = names_of(self.context) or ()
         roles: dict[str, Any] = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
         roles |= {"context": context, "event": self.event, "weight": self.weight, "missing": str(self.missing)}
         with notes_of_warnings():
             interactions = Interactions.of(table, **roles, **self.formats())
-        if to_split:
+        if to_measure:
             interactions = latest(interactions)
             need_measurable(interactions)
-        users, items = (_side(sources or (), columns or (), name, how) for _, name, sources, columns in sides)
-        return LoadedTables(self, interactions, users, items, kinds)
+        return interactions
 
     def formats(self) -> dict[str, Any]:
         """Return the decimal mark and the order of day and month, None where they are to be found."""
@@ -169,6 +174,22 @@ def need_measurable(interactions: Interactions) -> None:
         f"but NDCG, which counts a rating r as 2^r − 1, takes at most {_LARGEST_RATING:,}; scale the ratings, for "
         "example to 1 to 5"
     )
+
+
+def read_like(source: str, columns: str | None, told: Mapping[str, Any], *recommenders: Recommender) -> pl.DataFrame:
+    """Read a table like those that recommenders were fitted to; a command's parameters say how files are read."""
+    states = [rec.state for rec in recommenders]
+    marks = {state.roles.decimal for state in states}
+    marks |= {getattr(column.kind, "decimal", None) for state in states for column in state.context}
+    return read_named(source, columns, option.reading({**told, "decimal": "," if "," in marks else None}))
+
+
+def interactions_like(rec: Recommender, table: pl.DataFrame) -> Interactions:
+    """Return a table as interactions that a recommender can be measured on."""
+    with notes_of_warnings():
+        interactions = rec.interactions(table)
+    need_measurable(interactions)
+    return interactions
 
 
 def read_named(source: str, columns: str | None, how: Reading) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typer import Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import FILE_NAME, Config, model_alone
-from bitfm.cli.fit import may_hold_model, need_writable
+from bitfm.cli._writing import may_hold_model, need_writable
 from bitfm.cli.screen import line, note, print_json
 from bitfm.errors import BitfmWarning
 

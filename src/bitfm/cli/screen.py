@@ -70,14 +70,14 @@ def note(message: str) -> None:
 
 @contextlib.contextmanager
 def notes_of_warnings() -> Iterator[None]:
-    """Print what bitfm warns of as remarks, such as how many lines were skipped."""
+    """Print what bitfm warns of as remarks, such as how many lines were skipped; each once."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", BitfmWarning)
         yield
+    for message in dict.fromkeys(str(one.message) for one in said if issubclass(one.category, BitfmWarning)):
+        note(message)
     for one in said:
-        if issubclass(one.category, BitfmWarning):
-            note(str(one.message))
-        else:
+        if not issubclass(one.category, BitfmWarning):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 

@@ -16,7 +16,8 @@ from bitfm.atomic import atomic_write
 from bitfm.cli import _options as option
 from bitfm.cli._config import FILE_NAME, Config, read_toml
 from bitfm.cli._tables import FitOptions, LoadedTables
-from bitfm.cli.fit import ModelOptions, need_writable
+from bitfm.cli._writing import need_writable
+from bitfm.cli.fit import ModelOptions
 from bitfm.cli.screen import fit_progress, line, note, print_json, show
 from bitfm.errors import BitfmError
 

@@ -60,6 +60,7 @@ class _HeldOut(msgspec.Struct, forbid_unknown_fields=True):
     seed: Annotated[int, msgspec.Meta(ge=0)]
     rows: Annotated[int, msgspec.Meta(ge=0)]
     digest: str
+    by: Literal["random", "time", "user"] = "random"
 
 
 class _Roles(msgspec.Struct, forbid_unknown_fields=True):
@@ -104,7 +105,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         columns=state.columns,
         notes=_texts(recommender.notes),
         user_tower=state.user_tower,
-        held_out=None if recommender.held_out is None else _HeldOut(*recommender.held_out),
+        held_out=None if recommender.held_out is None else msgspec.convert(recommender.held_out._asdict(), _HeldOut),
         settings=_Settings(**settings),
         ratings=ratings,
         events=events,
