@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bitfm.parameters import Explanation, FeatureShare, PairShare
     from bitfm.recommender import Evaluation, ModelComparison, Recommender, compare
     from bitfm.retrieval import Index
+    from bitfm.tuning import Tuning, tune
 
 __all__ = [
     "FM",
@@ -61,11 +62,13 @@ __all__ = [
     "Recommender",
     "Samples",
     "TableError",
+    "Tuning",
     "UnknownIdError",
     "ValueInTableError",
     "__version__",
     "compare",
     "load",
+    "tune",
 ]
 
 # Names are fetched when they are first asked for: scikit-learn and SciPy take two seconds to import, and neither a
@@ -81,5 +84,6 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.parameters": ("Explanation", "FeatureShare", "PairShare"),
         "bitfm.recommender": ("Evaluation", "ModelComparison", "Recommender", "compare"),
         "bitfm.retrieval": ("Index",),
+        "bitfm.tuning": ("Tuning", "tune"),
     },
 )

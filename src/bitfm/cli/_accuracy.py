@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bitfm.cli.screen import busy, note, show
+from bitfm.cli.progress import busy
+from bitfm.cli.screen import note, show
 
 if TYPE_CHECKING:
     from bitfm import Evaluation, Recommender

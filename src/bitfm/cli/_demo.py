@@ -21,7 +21,8 @@ import polars as pl
 
 from bitfm import plotting
 from bitfm.atomic import atomic_write
-from bitfm.cli.screen import fit_progress, line, note, show
+from bitfm.cli.progress import fit_progress
+from bitfm.cli.screen import line, note, show
 from bitfm.data import Block
 from bitfm.datasets import Bookshop, make_bookshop
 from bitfm.evaluation import split_per_user

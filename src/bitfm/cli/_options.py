@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+
+from bitfm.cli.screen import be_quiet
+from bitfm.validation import limit_threads
 
 if TYPE_CHECKING:
     from bitfm.data.tables.facts import Reading
@@ -53,6 +58,21 @@ def _check_share(share: float | None) -> float | None:
     if share is not None and not 0 < share < 1:
         raise typer.BadParameter(f"expected a share above 0 and below 1, got {share:g}", param_hint="--test")
     return share
+
+
+def _limit(context: typer.Context, jobs: int | None) -> int | None:
+    """Limit the threads of the process, those of Polars included if they have not begun."""
+    if not context.resilient_parsing:
+        limit_threads(jobs)
+        if jobs is not None and "polars" not in sys.modules:
+            os.environ["POLARS_MAX_THREADS"] = str(jobs)
+    return jobs
+
+
+def _hush(context: typer.Context, quiet: bool) -> bool:
+    if not context.resilient_parsing:
+        be_quiet(quiet)
+    return quiet
 
 
 class DecimalMark(StrEnum):
@@ -117,6 +137,10 @@ _SPLIT = "What --test holds out: random interactions of each user, the last of a
 Split = Annotated[SplitBy, typer.Option("--split", help=_SPLIT)]
 _BASELINES = "Also tune, fit and measure the baselines: bias only or popularity, and real-valued factors."
 Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]
+_JOBS = "Threads to use at most; all by default. The result does not depend on it."
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", metavar="N", min=1, callback=_limit, help=_JOBS)]
+_QUIET = "Print neither remarks nor progress to standard error, only errors."
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", callback=_hush, help=_QUIET)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many items.")]
 _WHEN = "The context, e.g. daytime=evening. Repeatable."

@@ -13,7 +13,8 @@ from typer import Option
 from bitfm.cli import _options as option
 from bitfm.cli._config import source_of
 from bitfm.cli._options import names_of, pairs_of
-from bitfm.cli.screen import busy, note, notes_of_warnings
+from bitfm.cli.progress import busy
+from bitfm.cli.screen import note, notes_of_warnings
 from bitfm.data.columns.kinds import kind_names
 from bitfm.errors import TableError, ValueInTableError
 
@@ -153,8 +154,11 @@ class LoadedTables:
 
     def fit(self, rec: Recommender, rows: Interactions, callback: Callback, *, keep: bool = False) -> None:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
-        tables = {"users": self.users, "items": self.items, "title": self.options.title, **self.options.formats()}
-        rec.fit(rows, **tables, callback=callback, keep_training_data=keep)
+        rec.fit(rows, **self.sides(), callback=callback, keep_training_data=keep)
+
+    def sides(self) -> dict[str, Any]:
+        """Return what a fit is told beside the interactions."""
+        return {"users": self.users, "items": self.items, "title": self.options.title, **self.options.formats()}
 
 
 def latest(interactions: Interactions) -> Interactions:

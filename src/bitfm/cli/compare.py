@@ -10,7 +10,8 @@ from typer import Argument, Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._tables import read_like
-from bitfm.cli.screen import busy, line, note, notes_of_warnings, print_json, show
+from bitfm.cli.progress import busy
+from bitfm.cli.screen import line, note, notes_of_warnings, print_json, show
 
 if TYPE_CHECKING:
     from bitfm import ModelComparison
@@ -32,6 +33,8 @@ def compare(
     encoding: option.Encoding = None,
     skip_bad: option.SkipBad = 0,
     k: Annotated[int, Option("--k", min=1, help="How many items to look at.")] = 10,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
 ) -> None:
     """Compare two recommenders on interactions that neither has learnt from, user by user.

@@ -13,7 +13,8 @@ from bitfm.cli._accuracy import OURS, as_rows, measure, remark_on_seen, show_acc
 from bitfm.cli._config import FILE_NAME, Config, model_alone
 from bitfm.cli._tables import interactions_like, latest, read_like
 from bitfm.cli._writing import need_writable
-from bitfm.cli.screen import busy, line, print_json
+from bitfm.cli.progress import busy
+from bitfm.cli.screen import line, print_json
 from bitfm.errors import BitfmError, TableError
 
 __all__ = ["evaluate"]
@@ -37,6 +38,8 @@ def evaluate(
     baselines: option.Baselines = False,
     everything: Annotated[bool, typer.Option("--all", help=_ALL)] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE.svg|png", help=_PLOT)] = None,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:

@@ -17,7 +17,8 @@ from bitfm.cli._accuracy import as_rows, measure, remark_on, remark_on_seen, sho
 from bitfm.cli._config import FILE_NAME, MODEL, Config
 from bitfm.cli._tables import FitOptions
 from bitfm.cli._writing import may_hold_model, need_writable
-from bitfm.cli.screen import busy, fit_progress, line, note, plain, print_json, rows_of, show, with_percent
+from bitfm.cli.progress import busy, fit_progress
+from bitfm.cli.screen import line, note, plain, print_json, rows_of, show, with_percent
 
 if TYPE_CHECKING:
     from bitfm import Recommender
@@ -63,25 +64,18 @@ class ModelOptions:
 
     def recommender(self, seed: int, kinds: dict[str, str], options: FitOptions | None = None) -> Recommender:
         """Return a recommender to be fitted; without options, to ratings."""
-        from bitfm import FM, DiscreteFM, DistilledFM, ImplicitFM, Recommender
+        from bitfm import Recommender
+        from bitfm.tuning import model_of
 
-        about: dict[str, Any] = {"kinds": kinds, "random_state": seed}
-        about |= {} if options is None else options.about_events()
-        size: dict[str, Any] = {} if self.bits is None else {"bits": self.bits}
-        if options is not None and options.target is None:
-            for name in ("model", "beta", "anchor_strength", "rank"):
-                if getattr(self, name) is not None:
-                    raise typer.BadParameter("only for ratings", param_hint=f"--{name.replace('_', '-')}")
-            few: dict[str, Any] = {} if self.neighbors is None else {"n_neighbors": self.neighbors}
-            return Recommender(self.bits, model=ImplicitFM(**size, **few, random_state=seed), **about)
-        if self.neighbors is not None:
-            raise typer.BadParameter("only for events, with --no-target", param_hint="--neighbors")
-        teacher = None if self.rank is None else FM(rank=self.rank, solver="gibbs", random_state=seed)
-        chosen = {"beta": self.beta, "anchor_strength": self._strength(), "teacher": teacher}
-        given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-        kind = DiscreteFM if self.model == "discrete" else DistilledFM
-        model = kind(**size, random_state=seed, **given)
-        return Recommender(self.bits, model=model, **about)
+        events = options is not None and options.target is None
+        others = ("model", "beta", "anchor_strength", "rank") if events else ("neighbors",)
+        for name in others:
+            if getattr(self, name) is not None:
+                only = "only for ratings" if events else "only for events, with --no-target"
+                raise typer.BadParameter(only, param_hint=f"--{name.replace('_', '-')}")
+        model = model_of(asdict(self), events=events, random_state=seed)
+        about = {} if options is None else options.about_events()
+        return Recommender(self.bits, model=model, kinds=kinds, random_state=seed, **about)
 
     def options(self) -> dict[str, Any]:
         """Return the settings that are not None."""
@@ -98,6 +92,8 @@ def fit(
     split: option.Split = option.SplitBy.random,
     test_file: Annotated[str | None, Option(metavar="FILE", help=_TEST_FILE)] = None,
     baselines: option.Baselines = False,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:

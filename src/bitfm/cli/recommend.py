@@ -41,6 +41,8 @@ def recommend(
     seen: Annotated[bool, Option("--seen", help="Also what the user has had already.")] = False,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
     spreadsheet: Annotated[bool, Option("--spreadsheet", help=_SPREADSHEET)] = False,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -83,6 +85,8 @@ def similar(
     model: option.Model = None,
     item: Annotated[str | None, Argument(metavar="ITEM", help="Its id.")] = None,
     n: option.Number = 10,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -107,6 +111,8 @@ def explain(
     user: Annotated[str | None, Argument(metavar="USER", help="The user's id.")] = None,
     item: Annotated[str | None, Argument(metavar="ITEM", help="The item's id.")] = None,
     context: option.Moment = None,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:

@@ -25,6 +25,8 @@ def remove(
     user: Annotated[option.Texts, Option(metavar="ID", help="A user to remove. Repeatable.")] = None,
     item: Annotated[option.Texts, Option(metavar="ID", help="An item to remove. Repeatable.")] = None,
     force: Annotated[bool, Option("--force", help="Replace a file that is not a bitfm model.")] = False,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:

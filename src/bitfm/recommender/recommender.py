@@ -21,6 +21,7 @@ from bitfm.recommender._changes import Changes
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._locks import new_lock
 from bitfm.recommender._queries import Queries
+from bitfm.recommender._settings import Settings
 from bitfm.recommender._state import State
 from bitfm.recommender._views import Views
 from bitfm.validation import check_integer
@@ -32,7 +33,7 @@ __all__ = ["Recommender"]
 
 
 @dataclass(eq=False, repr=False)
-class Recommender(Queries, Views, Changes):
+class Recommender(Settings, Queries, Views, Changes):
     """Learns from tables of interactions, users and items, and recommends by their own ids.
 
     Parameters
