@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bitfm.data.interactions import HeldOut, Interactions
+from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
 from bitfm.errors import BitfmError
 from bitfm.recommender import Recommender
 from bitfm.validation import check_integer, check_real
@@ -65,9 +65,6 @@ class Tuning:
 def tune(
     interactions: Any,
     *,
-    users: Any = None,
-    items: Any = None,
-    title: str | None = None,
     recommender: Recommender | None = None,
     trials: int = 20,
     timeout: float | None = None,
@@ -77,7 +74,7 @@ def tune(
     study: str | os.PathLike[str] | None = None,
     refit: bool = True,
     callback: Callback | None = None,
-    **columns: Any,
+    **tables: Any,
 ) -> Tuning:
     """Choose the settings of a recommender on a validation part of its training data, and fit it; needs Optuna.
 
@@ -86,8 +83,7 @@ def tune(
 
     Parameters
     ----------
-    interactions, users, items, title
-        The tables, as for `Recommender.fit`.
+    interactions : table as for `Recommender.fit`, or Interactions
     recommender : Recommender, optional
         What is not tuned, such as ``kinds``, ``event_weights`` or ``n_jobs``. It is not changed; its ``model`` is not
         used.
@@ -106,8 +102,8 @@ def tune(
     refit : bool, default True
         Whether to fit a recommender with the best settings to all interactions.
     callback : as for `Recommender.fit`, of all fits
-    **columns
-        ``user``, ``item``, ``target`` and the like, as for `Recommender.fit`.
+    **tables
+        ``users``, ``items``, ``user``, ``item``, ``target`` and whatever else `Recommender.fit` takes.
 
     Examples
     --------
@@ -124,9 +120,11 @@ def tune(
 
     from bitfm.data.tables import in_kind
 
-    rows = Interactions.of(interactions, **columns).latest()
-    formats = {name: columns.get(name) for name in ("decimal", "dates")}
-    tables = {"users": users, "items": items, "title": title, **formats}
+    rows = Interactions.of(
+        interactions, **{name: tables[name] for name in ColumnRoles._fields if name in tables}
+    ).latest()
+    for name in {*ColumnRoles._fields} - {"decimal", "dates"}:  # those that tables of users and items have, too
+        tables.pop(name, None)
     search = Search(rows, recommender or Recommender(), tables, validation=validation, by=by, seed=seed, study=study)
     done = search.run(trials, timeout, watch=lambda _: nullcontext(callback))
     best = max(done, key=lambda trial: trial.ndcg)

@@ -13,7 +13,9 @@ from typer import Argument, Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, model_and_rest
-from bitfm.cli._options import names_of, pairs_of
+from bitfm.cli._files import Out, need_table, write_table
+from bitfm.cli._options import pairs_of
+from bitfm.cli._titles import item_id, rated_items
 from bitfm.cli.screen import line, note, polars_of, print_csv, print_json, rows_of, show
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def recommend(
     seen: Annotated[bool, Option("--seen", help="Also what the user has had already.")] = False,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
     spreadsheet: Annotated[bool, Option("--spreadsheet", help=_SPREADSHEET)] = False,
+    out: Out = None,
     jobs: option.Jobs = None,
     quiet: option.Quiet = False,
     as_json: option.Json = False,
@@ -55,6 +58,7 @@ def recommend(
     if (as_csv or spreadsheet) and as_json:
         raise typer.BadParameter("give --csv or --json, not both", param_hint="--csv")
     path, ids = model_and_rest(context_, model, users or [])
+    need_table(out, [path])
     moment = pairs_of("--context", context) or None
     is_new = history is not None or bool(feature)
     if is_new == bool(ids):
@@ -63,9 +67,13 @@ def recommend(
 
     rec = bitfm.load(path)
     if is_new:
-        batches = iter([_for_new(rec, names_of(history) or [], pairs_of("--feature", feature) or None, n, moment)])
+        batches = iter([_for_new(rec, history or "", pairs_of("--feature", feature) or None, n, moment)])
     else:
         batches = _for_users(rec, ids, n, moment, seen)
+    if out is not None:
+        written = write_table(out, (_with_stored_users(rec, batch) for batch in batches), no_formulas=spreadsheet)
+        line(f"{written:,} rows written to {out}")
+        return
     if as_csv or spreadsheet:
         for number, batch in enumerate(batches):
             print_csv(batch, header=number == 0, no_formulas=spreadsheet)
@@ -83,8 +91,9 @@ def recommend(
 def similar(
     context_: typer.Context,
     model: option.Model = None,
-    item: Annotated[str | None, Argument(metavar="ITEM", help="Its id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="Its id, or its title.")] = None,
     n: option.Number = 10,
+    out: Out = None,
     jobs: option.Jobs = None,
     quiet: option.Quiet = False,
     as_json: option.Json = False,
@@ -94,22 +103,26 @@ def similar(
 
     bitfm similar shop.bitfm i7
     """
-    path, [item_id] = model_and_rest(context_, model, [item], "ITEM")
+    path, [named] = model_and_rest(context_, model, [item], "ITEM")
+    need_table(out, [path])
     import bitfm
 
     rec = bitfm.load(path)
-    rows = rows_of(rec.similar_items(item_id, n))
-    if as_json:
-        print_json({"model": str(path), "item": _stored_ids(rec, "item", [item_id])[0], "similar": rows})
+    found = rec.similar_items(item_id(rec, named), n)
+    if out is not None:
+        line(f"{write_table(out, [polars_of(found)]):,} rows written to {out}")
+    elif as_json:
+        stored = _stored_ids(rec, "item", [item_id(rec, named)])[0]
+        print_json({"model": str(path), "item": stored, "similar": rows_of(found)})
     else:
-        _show(f"Like {item_id}", rows)
+        _show(f"Like {named}", rows_of(found))
 
 
 def explain(
     context_: typer.Context,
     model: option.Model = None,
     user: Annotated[str | None, Argument(metavar="USER", help="The user's id.")] = None,
-    item: Annotated[str | None, Argument(metavar="ITEM", help="The item's id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="The item's id, or its title.")] = None,
     context: option.Moment = None,
     jobs: option.Jobs = None,
     quiet: option.Quiet = False,
@@ -120,20 +133,21 @@ def explain(
 
     bitfm explain shop.bitfm u42 i7 --context daytime=evening
     """
-    path, [user_id, item_id] = model_and_rest(context_, model, [user, item], "USER", "ITEM")
+    path, [user_id, named] = model_and_rest(context_, model, [user, item], "USER", "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
-    found = rec.explain(user_id, item_id, context=pairs_of("--context", context) or None)
+    asked = item_id(rec, named)
+    found = rec.explain(user_id, asked, context=pairs_of("--context", context) or None)
     _remark_on_unknown(rec, "user", [user_id], "explained without the user")
     if not as_json:
-        _show_explanation(f"{user_id} and {item_id}", found)
+        _show_explanation(f"{user_id} and {named}", found)
         return
     print_json(
         {
             "model": str(path),
             "user": _stored_ids(rec, "user", [user_id])[0],
-            "item": _stored_ids(rec, "item", [item_id])[0],
+            "item": _stored_ids(rec, "item", [asked])[0],
             "score": found.score,
             "bias": found.bias,
             "fields": [{"name": name, "contribution": share} for name, share in found.by_field().items()],
@@ -168,10 +182,12 @@ def _show(title: str, rows: list[dict[str, Any]]) -> None:
 
 
 def _for_new(
-    rec: Recommender, history: list[str], features: dict[str, str] | None, n: int, moment: dict[str, str] | None
+    rec: Recommender, history: str, features: dict[str, str] | None, n: int, moment: dict[str, str] | None
 ) -> pl.DataFrame:
+    past = rated_items(rec, history)
+    _remark_on_unknown(rec, "item", [one[0] if isinstance(one, tuple) else one for one in past], "passed over")
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # what is not known was remarked on
-        return polars_of(rec.recommend_new(_rated(rec, history), features, n, context=moment))
+        return polars_of(rec.recommend_new(past, features, n, context=moment))
 
 
 def _for_users(
@@ -190,19 +206,6 @@ def _for_users(
             return
 
 
-def _rated(rec: Recommender, history: list[str]) -> list[Any]:
-    """Return items, and items with their ratings, from ITEM and ITEM:RATING; an id may have a colon in it."""
-    past: list[Any] = []
-    for text in history:
-        item, _, rating = text.rpartition(":")
-        try:
-            past.append((item, float(rating)) if item and rec.state.items.indices_of([text])[0] < 0 else text)
-        except ValueError:
-            past.append(text)
-    _remark_on_unknown(rec, "item", [one[0] if isinstance(one, tuple) else one for one in past], "passed over")
-    return past
-
-
 def _remark_on_unknown(rec: Recommender, side: str, ids: list[str], done: str) -> None:
     """Say who or what is not known, which is not an error."""
     known = rec.state.side(side)
@@ -210,6 +213,15 @@ def _remark_on_unknown(rec: Recommender, side: str, ids: list[str], done: str) -
     if unknown and len(known):
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
         note(f"not known, so {done}: {side} {unknown[0]!r}{more}")
+
+
+def _with_stored_users(rec: Recommender, batch: pl.DataFrame) -> pl.DataFrame:
+    """Return recommendations with the users' ids as numbers, if they were at the fit and all are known."""
+    import polars as pl
+
+    if "user" not in batch.columns or not (rec.state.users.integer_ids and batch["known"].all()):
+        return batch
+    return batch.with_columns(pl.Series("user", _stored_ids(rec, "user", batch["user"].to_list())))
 
 
 def _stored_ids(rec: Recommender, side: str, ids: list[str]) -> list[Any]:

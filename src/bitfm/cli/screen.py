@@ -94,13 +94,18 @@ def print_json(content: Any) -> None:
     print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # those that JSON itself does not escape
 
 
-def print_csv(frame: pl.DataFrame, *, header: bool, no_formulas: bool) -> None:
-    """Print a part of a CSV; without formulas, what a spreadsheet would take for one has a ' before it."""
+def csv_of(frame: pl.DataFrame, *, header: bool, no_formulas: bool) -> str:
+    """Return a part of a CSV; without formulas, what a spreadsheet would take for one has a ' before it."""
     import polars as pl
 
     if no_formulas:
         frame = frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1"))
-    text = frame.write_csv(include_header=header)
+    return frame.write_csv(include_header=header)
+
+
+def print_csv(frame: pl.DataFrame, *, header: bool, no_formulas: bool) -> None:
+    """Print a part of a CSV, as `csv_of`."""
+    text = csv_of(frame, header=header, no_formulas=no_formulas)
     sys.stdout.write(_plain_lines(text) if sys.stdout.isatty() else text)  # programs get what is there
 
 

@@ -273,7 +273,7 @@ class Recommender(Settings, Queries, Views, Changes):
         return self._examples
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but ``kinds`` and ``model``, which a new fit would need, to one file; see `bitfm.load`.
+        """Write everything to one file; see `bitfm.load`. Of ``model`` it keeps the settings, which are in `model_`.
 
         The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
         """
