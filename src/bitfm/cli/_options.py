@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -18,7 +19,7 @@ from bitfm.validation import limit_threads
 if TYPE_CHECKING:
     from bitfm.data.tables.facts import Reading
 
-__all__ = ["names_of", "pairs_of", "reading", "with_options_of"]
+__all__ = ["FileOptions", "SplitBy", "names_of", "pairs_of", "reading", "with_options_of"]
 
 
 def with_options_of(*groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -130,6 +131,20 @@ _DECIMAL = "Decimal mark of numbers; found for each column by default."
 Decimal = Annotated[DecimalMark | None, typer.Option(help=_DECIMAL)]
 _DATES = "Day or month first, as in 03/04/2018; found for each column by default."
 Dates = Annotated[DateOrder | None, typer.Option(help=_DATES)]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a command is told that files are written."""
+
+    columns: Columns = None
+    separator: Separator = None
+    quote: Quote = None
+    escape: Escape = None
+    encoding: Encoding = None
+    skip_bad: SkipBad = 0
+
+
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of the split and of every fit.")]
 _HELD_OUT = "Hold out this share of the interactions, e.g. 0.2, to measure on; see --split."
 Test = Annotated[float | None, typer.Option(metavar="SHARE", callback=_check_share, help=_HELD_OUT)]

@@ -180,12 +180,12 @@ def need_measurable(interactions: Interactions) -> None:
     )
 
 
-def read_like(source: str, columns: str | None, told: Mapping[str, Any], *recommenders: Recommender) -> pl.DataFrame:
-    """Read a table like those that recommenders were fitted to; a command's parameters say how files are read."""
+def read_like(source: str, told: Mapping[str, Any], *recommenders: Recommender) -> pl.DataFrame:
+    """Read a table like those that recommenders were fitted to; `told` has a command's `FileOptions`."""
     states = [rec.state for rec in recommenders]
     marks = {state.roles.decimal for state in states}
     marks |= {getattr(column.kind, "decimal", None) for state in states for column in state.context}
-    return read_named(source, columns, option.reading({**told, "decimal": "," if "," in marks else None}))
+    return read_named(source, told["columns"], option.reading({**told, "decimal": "," if "," in marks else None}))
 
 
 def interactions_like(rec: Recommender, table: pl.DataFrame) -> Interactions:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Argument, Option
 
 from bitfm.cli import _options as option
@@ -22,16 +23,12 @@ _CAPTION = (
 )
 
 
+@option.with_options_of(option.FileOptions)
 def compare(
+    context_: typer.Context,
     first: Annotated[Path, Argument(metavar="FIRST", help="File that bitfm fit wrote.")],
     second: Annotated[Path, Argument(metavar="SECOND", help="Another one.")],
     interactions: option.Interactions,
-    columns: option.Columns = None,
-    separator: option.Separator = None,
-    quote: option.Quote = None,
-    escape: option.Escape = None,
-    encoding: option.Encoding = None,
-    skip_bad: option.SkipBad = 0,
     k: Annotated[int, Option("--k", min=1, help="How many items to look at.")] = 10,
     jobs: option.Jobs = None,
     quiet: option.Quiet = False,
@@ -45,7 +42,7 @@ def compare(
 
     one, two = (bitfm.load(path) for path in (first, second))
     begin = time.perf_counter()
-    table = read_like(interactions, columns, locals(), one, two)
+    table = read_like(interactions, context_.params, one, two)
     with notes_of_warnings(), busy("testing both"):
         found = bitfm.compare(one, two, table, k=k)
     rows, seconds = found.rows(), time.perf_counter() - begin

@@ -24,15 +24,11 @@ _ALL = "Test on all rows, also if the model remembers which were held out."
 _PLOT = "Also draw the measures with their intervals (needs the extra plots)."
 
 
+@option.with_options_of(option.FileOptions)
 def evaluate(
+    context_: typer.Context,
     interactions: option.Interactions,
     model: option.Model = None,
-    columns: option.Columns = None,
-    separator: option.Separator = None,
-    quote: option.Quote = None,
-    escape: option.Escape = None,
-    encoding: option.Encoding = None,
-    skip_bad: option.SkipBad = 0,
     without: Annotated[option.Texts, typer.Option(metavar="FIELD", help=_WITHOUT)] = None,
     k: Annotated[int, typer.Option("--k", min=1, help="How many items to look at.")] = 10,
     baselines: option.Baselines = False,
@@ -53,7 +49,7 @@ def evaluate(
     if plot is not None:
         need_drawable(plot, [interactions, path, config or FILE_NAME])
     rec = bitfm.load(path)
-    table = interactions_like(rec, read_like(interactions, columns, locals(), rec))
+    table = interactions_like(rec, read_like(interactions, context_.params, rec))
     begin = time.perf_counter()
     held_out = None if everything else rec.held_out
     if baselines and held_out is None:
