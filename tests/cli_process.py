@@ -30,6 +30,8 @@ def run(*arguments: Any, cwd: Any, stdin: str = "", **environment: str) -> subpr
 def call(*arguments: Any, cwd: Any, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """Run ``bitfm`` in this process, which is faster: the same function, from the same arguments to the exit code."""
     from bitfm.cli import main
+    from bitfm.cli.screen import be_quiet
+    from bitfm.validation import limit_threads
 
     printed, said, argv = io.StringIO(), io.StringIO(), ["bitfm", *map(str, arguments)]
     with (
@@ -46,6 +48,9 @@ def call(*arguments: Any, cwd: Any, stdin: str = "", **environment: str) -> subp
             code: Any = 0
         except SystemExit as end:
             code = end.code or 0
+        finally:
+            be_quiet(False)  # as the next process is
+            limit_threads(None)
     return subprocess.CompletedProcess(argv, code, printed.getvalue(), said.getvalue())
 
 

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from bitfm.loading import load
     from bitfm.models import FM, BiasModel, Callback, DiscreteFM, DistilledFM, ImplicitFM, Iteration, Samples
     from bitfm.parameters import Explanation, FeatureShare, PairShare
-    from bitfm.recommender import Evaluation, Recommender
+    from bitfm.recommender import Evaluation, ModelComparison, Recommender, compare
     from bitfm.retrieval import Index
+    from bitfm.tuning import Tuning, tune
 
 __all__ = [
     "FM",
@@ -53,6 +54,7 @@ __all__ = [
     "Iteration",
     "MissingColumnError",
     "MixedIdsError",
+    "ModelComparison",
     "ModelFileError",
     "NewerModelFileError",
     "NotFittedError",
@@ -60,10 +62,13 @@ __all__ = [
     "Recommender",
     "Samples",
     "TableError",
+    "Tuning",
     "UnknownIdError",
     "ValueInTableError",
     "__version__",
+    "compare",
     "load",
+    "tune",
 ]
 
 # Names are fetched when they are first asked for: scikit-learn and SciPy take two seconds to import, and neither a
@@ -77,7 +82,8 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.blocks": ("Block", "Blocks", "FieldSpan"),
         "bitfm.loading": ("load",),
         "bitfm.parameters": ("Explanation", "FeatureShare", "PairShare"),
-        "bitfm.recommender": ("Evaluation", "Recommender"),
+        "bitfm.recommender": ("Evaluation", "ModelComparison", "Recommender", "compare"),
         "bitfm.retrieval": ("Index",),
+        "bitfm.tuning": ("Tuning", "tune"),
     },
 )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bitfm.atomic import atomic_write
+from bitfm.errors import BitfmError
 
-__all__ = ["LINES", "MISSING", "STYLE", "available", "grid_of_panels", "save"]
+__all__ = ["COLORS", "ENDINGS", "LINES", "MISSING", "STYLE", "available", "grid_of_panels", "save", "save_as"]
 
 MISSING = "matplotlib is not installed: pip install 'bitfm[plots]'"
 # Colours that the colour-blind can tell apart (Okabe and Ito), and a line or a marker of its own for each.
+COLORS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LINES: dict[str, dict[str, Any]] = {
     "DFM, distilled": {"color": "#D55E00", "marker": "o", "markersize": 5, "linewidth": 1.8, "zorder": 4},
     "DFM, paper": {"color": "#0072B2", "marker": "s", "markersize": 4.5, "linewidth": 1.4, "zorder": 3},
@@ -47,16 +51,36 @@ def available() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
+ENDINGS: dict[str, dict[str, Any]] = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
+
+
 def save(figure: Any, base: Path) -> None:
     """Write the figure as ``base.png`` and ``base.svg``."""
+    for ending in ENDINGS:
+        _write(figure, base.with_suffix(ending))
+
+
+def save_as(path: str | os.PathLike[str], draw: Callable[[], Any]) -> None:
+    """Draw a figure into one file, in the format of its ending."""
+    file = Path(path)
+    if file.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{file} is no name of a picture; give one that ends in {' or '.join(ENDINGS)}.")
+    if not available():
+        raise BitfmError(MISSING)
     import matplotlib
 
-    for ending, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
-        memory = io.BytesIO()
-        with matplotlib.rc_context(STYLE):
-            figure.savefig(memory, format=ending[1:], dpi=200, metadata=metadata)
-        with atomic_write(base.with_suffix(ending)) as file:
-            file.write(memory.getvalue())
+    with matplotlib.rc_context(STYLE):
+        _write(draw(), file)
+
+
+def _write(figure: Any, file: Path) -> None:
+    import matplotlib
+
+    memory, ending = io.BytesIO(), file.suffix.lower()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(memory, format=ending[1:], dpi=200, metadata=ENDINGS[ending])
+    with atomic_write(file) as out:
+        out.write(memory.getvalue())
 
 
 def grid_of_panels(

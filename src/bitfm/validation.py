@@ -17,11 +17,13 @@ __all__ = [
     "check_path",
     "check_real",
     "is_text",
+    "limit_threads",
     "thread_count",
 ]
 
 MOST_ROWS = 2**31 - 2  # and columns, entries, interactions, ids: the core numbers them in 32 bits
 _MOST_THREADS = 1024  # as many as the core starts at most
+_limit: int | None = None  # that `limit_threads` has set
 
 
 def check_real(name: str, value: Any, low: float = 0.0, *, above: bool = False, high: float = float("inf")) -> float:
@@ -85,13 +87,28 @@ def is_text(value: object) -> bool:
     return True
 
 
+def limit_threads(most: int | None) -> None:
+    """Let this process use so many threads at most, whatever ``n_jobs`` asks for; None is no limit.
+
+    Examples
+    --------
+    >>> limit_threads(1)
+    >>> thread_count(-1), thread_count(4)
+    (1, 1)
+    >>> limit_threads(None)
+    """
+    global _limit
+    _limit = None if most is None else check_integer("threads", most, 1)
+
+
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads: -1 is all this process may use, -2 all but one, and so on."""
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}.")
+    most = _MOST_THREADS if _limit is None else min(_limit, _MOST_THREADS)
     if n_jobs > 0:
-        return min(int(n_jobs), _MOST_THREADS)
+        return min(int(n_jobs), most)
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, available + 1 + int(n_jobs))
+    return max(1, min(available + 1 + int(n_jobs), most))

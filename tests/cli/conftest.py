@@ -14,6 +14,12 @@ TABLES = ("--interactions", "ratings.csv", "--users", "readers.jsonl", "--items"
 COLUMNS = ("--user", "reader", "--item", "title", "--context", "daytime")
 
 
+@pytest.fixture(autouse=True)
+def no_lines_of_progress(monkeypatch):
+    """Let no command say how far it is: on a busy computer any may take some seconds."""
+    monkeypatch.setattr("bitfm.cli.progress.PERIOD", 3600.0)
+
+
 @pytest.fixture(scope="session")
 def bookshop(tmp_path_factory):
     """A folder with ratings.csv, readers.jsonl and books.parquet; half of the ratings are of an evening."""

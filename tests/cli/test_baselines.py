@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bitfm import FM, BiasModel
+from bitfm import FM, BiasModel, Evaluation
+from bitfm.cli._accuracy import Measured, remark_on
 from bitfm.cli._baselines import fit_als, fit_bias
-from bitfm.cli.fit import remark_on
 from bitfm.data import Block, Blocks
 from bitfm.datasets import make_bookshop
-from bitfm.evaluation import rmse, split_per_user
+from bitfm.evaluation import PerUser, rmse, split_per_user
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +55,17 @@ def test_a_handful_of_ratings_is_enough(problem, fit, n):
     assert np.isfinite(fit(X[:n], y[:n], 0).predict(unseen)).all()
 
 
-def test_a_simpler_model_that_ranks_better_is_told_of():
-    rows = [
-        {"model": "bias only", "NDCG@10": 0.5},
-        {"model": "FM (ALS)", "NDCG@10": 0.7},
-        {"model": "ours", "NDCG@10": 0.6},
-    ]
-    assert remark_on(rows) == "FM (ALS) did better here: try another seed, more ratings, or fewer columns"
-    rows[1]["NDCG@10"] = 0.6
-    assert remark_on(rows) is None
+def measured(name, values):
+    each = PerUser(np.arange(len(values)), np.asarray(values), (10,))
+    return Measured(name, Evaluation(float(each.mean()), 10, len(each), len(each), measures={"ndcg": each}))
+
+
+def test_a_simpler_model_is_told_of_if_it_ranks_better_by_more_than_chance():
+    rng = np.random.default_rng(0)
+    ours = rng.random(200)
+    noise = rng.normal(0, 0.3, 200)
+    clear, unsure, worse = ours + 0.1, ours + noise - noise.mean() + 0.001, ours - 0.1
+    found = remark_on([measured("FM (ALS)", clear), measured("bias only", worse), measured("ours", ours)])
+    assert found.startswith("NDCG@10 is better for FM (ALS) by 0.1000 (95 % interval 0.1000 to 0.1000)")
+    assert "seed" not in found
+    assert remark_on([measured("FM (ALS)", unsure), measured("ours", ours)]) is None

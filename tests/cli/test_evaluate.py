@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm.cli.evaluate import known_share
 from bitfm.evaluation import split_per_user
 from cli_process import call
 
@@ -96,7 +95,7 @@ def test_a_pair_that_was_rated_twice_is_not_on_both_sides_of_the_split(tmp_path,
     assert report["interactions"] == 3000 - fitted["trained_on"]
     assert report["rows"][0]["RMSE"] == pytest.approx(fitted["accuracy"][-1]["RMSE"])
     rec = bitfm.load(tmp_path / "twice.bitfm")
-    seen = known_share(rec, rec.interactions(ratings))
+    seen = rec.state.has_seen(rec.interactions(ratings)).mean()
     assert seen == pytest.approx(fitted["trained_on"] / 3000)  # and no pair of the test part
 
 
@@ -127,7 +126,7 @@ def test_a_rating_of_0_is_known_as_well(tmp_path, bookshop):
     assert done.returncode == 0, done.stderr
     assert (ratings["rating"] == 0).any()
     rec = bitfm.load(tmp_path / "zero.bitfm")
-    assert known_share(rec, rec.interactions(ratings)) == 1
+    assert rec.state.has_seen(rec.interactions(ratings)).all()
 
 
 def test_events_are_ranked_in_the_catalogue(tmp_path, bookshop):
@@ -154,3 +153,77 @@ def test_an_unknown_field_is_refused(bookshop, model):
     done = evaluate(bookshop.folder, "--without", "user.shoe")
     assert done.returncode == 1
     assert "user.shoe" in done.stderr
+
+
+# Splits
+
+
+@pytest.fixture(scope="module")
+def dated(bookshop, tmp_path_factory):
+    """Events with the row's number for a time, in a folder of their own."""
+    folder = tmp_path_factory.mktemp("dated")
+    events = pl.read_csv(bookshop.folder / "ratings.csv").select("reader", "title").with_row_index("second")
+    events.write_csv(folder / "events.csv")
+    return folder
+
+
+EVENTS = ("--interactions", "events.csv", "--user", "reader", "--item", "title", "--no-target", "--bits", 16)
+
+
+@pytest.mark.parametrize("by", ["time", "user"])
+def test_what_fit_holds_out_evaluate_finds_again(dated, by):
+    arguments = [*EVENTS, "--time", "second", "--test", 0.2, "--split", by, "-o", f"{by}.bitfm", "--json"]
+    fitted = json.loads(call("fit", *arguments, cwd=dated).stdout)
+    assert [row["model"] for row in fitted["accuracy"]] == ["ours"]  # no baseline that nobody asked for
+    done = call("evaluate", f"{by}.bitfm", "--interactions", "events.csv", "--json", cwd=dated)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert [row["model"] for row in report["rows"]] == ["popularity", "ours"]
+    assert report["rows"][1]["NDCG@10"] == pytest.approx(fitted["accuracy"][0]["NDCG@10"])
+    assert report["rows"][1]["intervals"]["recall@10"][0] < report["rows"][1]["recall@10"]
+    rec = bitfm.load(dated / f"{by}.bitfm")
+    assert rec.held_out.by == by
+    assert report["split"] == str(rec.held_out)
+    events = pl.read_csv(dated / "events.csv")
+    train, test = rec.interactions(events).split_as(rec.held_out)
+    assert fitted["trained_on"] == len(train)
+    assert (train.times.max() < test.times.min()) == (by == "time")
+    assert (not set(train.users) & set(test.users)) == (by == "user")
+
+
+def test_a_split_needs_a_share_and_by_time_a_time(dated):
+    done = call("fit", *EVENTS, "--split", "user", "-o", "no.bitfm", cwd=dated)
+    assert (done.returncode, "needs --test" in done.stderr) == (2, True)
+    done = call("fit", *EVENTS, "--split", "time", "--test", 0.2, "-o", "no.bitfm", cwd=dated)
+    assert (done.returncode, "with --time" in done.stderr) == (2, True)
+    assert not (dated / "no.bitfm").exists()
+
+
+def test_a_file_of_its_own_may_be_tested_on(dated):
+    events = pl.read_csv(dated / "events.csv")
+    events[:2500].write_csv(dated / "before.csv")
+    events[2500:].write_csv(dated / "later.csv")
+    arguments = ["--interactions", "before.csv", *EVENTS[2:], "-o", "before.bitfm"]
+    done = call("fit", *arguments, "--test-file", "later.csv", "--json", cwd=dated)
+    assert done.returncode == 0, done.stderr
+    fitted = json.loads(done.stdout)
+    assert fitted["trained_on"] == 2500
+    report = json.loads(call("evaluate", "before.bitfm", "--interactions", "later.csv", "--json", cwd=dated).stdout)
+    assert report["rows"][-1]["MAP@10"] == pytest.approx(fitted["accuracy"][-1]["MAP@10"])
+    done = call("fit", *arguments, "--test-file", "later.csv", "--test", 0.2, cwd=dated)
+    assert (done.returncode, "not both" in done.stderr) == (2, True)
+    done = call("fit", *arguments, "--test-file", "before.csv", cwd=dated)
+    assert "100% of these interactions are in the model's own history" in done.stderr
+    assert "Accuracy on before.csv" not in done.stdout  # nothing is left to be found
+    assert done.returncode == 7
+
+
+def test_a_picture_is_drawn_or_refused_before_the_work(dated, bookshop, model):
+    pytest.importorskip("matplotlib")
+    done = evaluate(bookshop.folder, "--plot", dated / "shop.svg")
+    assert done.returncode == 0, done.stderr
+    assert (dated / "shop.svg").read_text().count('id="axes_') == 3
+    assert "drawn into" in done.stdout
+    for name, code in (("shop.pdf", 2), ("nowhere/shop.svg", 3)):
+        done = evaluate(bookshop.folder, "--plot", dated / name)
+        assert done.returncode == code, done.stderr

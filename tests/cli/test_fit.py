@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm.cli.fit import need_writable
+from bitfm.cli._writing import need_writable
 from bitfm.data import Interactions
 from cli_process import call
 
@@ -36,7 +36,7 @@ def test_fit_tells_of_columns_accuracy_time_memory_and_size(model):
 def test_a_fitted_model_remembers_its_split(model, bookshop):
     rec = bitfm.load(model.path)
     table = Interactions.of(bookshop.folder / "ratings.csv", user="reader", item="title")
-    assert rec.held_out == (0.5, 1, 3000, table.digest())
+    assert rec.held_out == (0.5, 1, 3000, table.digest(), "random")
     assert rec.model_.bits == 16
     known = sum(len(rec.recommend(bookshop.reader, 60, seen=seen)) * (1 if seen else -1) for seen in (True, False))
     ratings = bookshop.shop.ratings["reader"].count(bookshop.reader)

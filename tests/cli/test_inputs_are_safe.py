@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from bitfm.cli.fit import may_hold_model, need_writable
+from bitfm.cli._writing import may_hold_model, need_writable
 from cli_process import COMMAND, call
 
 RATINGS = "user_id,item_id,rating\n" + "".join(f"u{n % 5},i{n % 7},{n % 5 + 1}\n" for n in range(35))

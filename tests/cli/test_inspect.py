@@ -57,3 +57,23 @@ def test_what_is_no_model_is_refused(tmp_path):
     assert done.returncode == 12
     assert "text.bitfm" in done.stderr
     assert call("inspect", cwd=tmp_path).returncode == 2
+
+
+def test_settings_and_declared_kinds_are_in_the_file(bookshop, tmp_path):
+    tables = ["--interactions", bookshop.folder / "ratings.csv", "--items", bookshop.folder / "books.parquet"]
+    tables += ["--user", "reader", "--item", "title", "--kind", "year=category", "--kind", "item.blurb=ignore"]
+    done = call("fit", *tables, "--model", "discrete", "--bits", 8, "--beta", 3, "-o", "shop.bitfm", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(call("inspect", "shop.bitfm", "--json", cwd=tmp_path).stdout)["settings"]
+    assert (found["model"]["beta"], found["model"]["bits"]) == (3.0, 8)
+    kinds = found["recommender"]["kinds"]
+    assert sorted(kinds) == ["item.blurb", "year"]
+    assert kinds["year"].startswith("Category(")
+    printed = call("inspect", "shop.bitfm", cwd=tmp_path).stdout
+    for expected in ("beta", "Category(", "as declared", "Ignored("):
+        assert expected in printed
+    rec = bitfm.load(tmp_path / "shop.bitfm")
+    ratings = rec.interactions(bookshop.folder / "ratings.csv")
+    rec.fit(ratings, items=bookshop.folder / "books.parquet")  # a new fit has the kinds again
+    by_column = {row["column"]: row["kind"] for row in rec.describe().to_dicts()}
+    assert (by_column["year"], by_column["blurb"]) == ("category", "ignore")

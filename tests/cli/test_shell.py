@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint
 import numpy as np
 import pytest
 
-from cli_process import COMMAND, call, run_into_closed_pipe
+from cli_process import COMMAND, call, run, run_into_closed_pipe
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -136,3 +136,36 @@ def test_no_memory_to_load_a_command_is_told_as_such(tmp_path, monkeypatch):
     done = call("doctor", cwd=tmp_path)
     assert done.returncode == 15
     assert done.stderr.startswith("bitfm: out of memory (Unable to allocate")
+
+
+def test_quiet_leaves_the_result_and_the_errors(tmp_path, bookshop, model):
+    arguments = ["recommend", "shop.bitfm", "nobody", "-n", 1, "--csv"]
+    loud, quiet = (run(*arguments, *more, cwd=bookshop.folder) for more in ((), ("--quiet",)))
+    assert "not known" in loud.stderr
+    assert (quiet.stderr, quiet.stdout) == ("", loud.stdout)
+    done = run("similar", "shop.bitfm", "nothing", "-q", cwd=bookshop.folder)
+    assert done.returncode == 11
+    assert "is not known" in done.stderr
+    (tmp_path / "bitfm.toml").write_text(f'model = "{model.path}"\n[recommend]\nquiet = true\njobs = 1\n')
+    assert run("recommend", "nobody", "-n", 1, cwd=tmp_path).stderr == ""
+    assert "not known" in run("explain", "nobody", bookshop.book, cwd=tmp_path).stderr  # that is of recommend alone
+
+
+def test_jobs_limit_the_threads_of_the_process_and_change_no_result(tmp_path, bookshop):
+    """The process counts its threads, those of the core and of Polars, while it fits."""
+    code = (
+        "import sys, threading, os, bitfm.cli as cli, bitfm.validation as v\n"
+        "sys.argv[0] = 'bitfm'\n"
+        "try:\n    cli.main()\nfinally:\n"
+        "    import polars; print(v.thread_count(-1), v.thread_count(7), polars.thread_pool_size())\n"
+    )
+    tables = ["--interactions", "ratings.csv", "--user", "reader", "--item", "title", "--bits", "8", "--no-target"]
+    files = []
+    for jobs in ("1", "2"):
+        command = [sys.executable, "-c", code, "fit", *tables, "--jobs", jobs, "-o", str(tmp_path / f"{jobs}.bitfm")]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=bookshop.folder, check=False)
+        assert done.returncode == 0, done.stderr
+        most = min(int(jobs), len(os.sched_getaffinity(0)))
+        assert done.stdout.splitlines()[-1] == f"{most} {jobs} {jobs}"
+        files.append((tmp_path / f"{jobs}.bitfm").read_bytes())
+    assert files[0] == files[1]

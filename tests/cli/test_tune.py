@@ -37,7 +37,7 @@ def test_trials_are_counted_kept_and_gone_on_with(tmp_path, ratings):
     assert second["best"]["NDCG@10"] == max(trial["NDCG@10"] for trial in second["trials"])
     other = call("tune", *ratings, "--seed", 5, "--study", "trials.db", cwd=tmp_path)
     assert other.returncode == 1
-    assert "give another --study" in other.stderr
+    assert "give another study= (--study)" in other.stderr
 
 
 def test_of_a_pair_that_was_rated_twice_the_latest_is_tuned_with(tmp_path, ratings):
@@ -70,6 +70,18 @@ def test_what_would_be_lost_is_not_overwritten(tmp_path, ratings):
     done = call("tune", *ratings, "--study", "text.db", cwd=tmp_path)
     assert done.returncode == 1
     assert "text.db is not a file of trials" in done.stderr
+
+
+def test_the_validation_part_is_held_out_in_the_same_way(tmp_path, bookshop):
+    events = pl.read_csv(bookshop.folder / "ratings.csv")[:800].select("reader", "title").with_row_index("second")
+    events.write_csv(tmp_path / "events.csv")
+    tables = ["--interactions", "events.csv", *COLUMNS, "--no-target", "--trials", 1, "--split", "time"]
+    done = call("tune", *tables, "--time", "second", "--test", 0.2, "-o", "best.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "validated on training data: the last 0.2 of all interactions held out, by time" in done.stdout
+    assert tomllib.loads((tmp_path / "best.toml").read_text())["fit"]["split"] == "time"
+    done = call("tune", *tables, "--test", 0.2, cwd=tmp_path)
+    assert (done.returncode, "with --time" in done.stderr) == (2, True)
 
 
 def test_an_empty_file_is_written_to_and_a_damaged_one_is_named(tmp_path, ratings):

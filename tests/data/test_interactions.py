@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -66,3 +68,46 @@ def test_columns_that_may_be_missing_are_empty_and_others_are_named():
     with pytest.raises(MissingColumnError, match="name the right one with target="):
         Interactions.of(TABLE, user="u", item="i", target="stars")
     assert Interactions.of(rows) is rows
+
+
+def dated():
+    rng = np.random.default_rng(1)
+    days = rng.permutation(300)
+    return Interactions.of(
+        {"u": rng.integers(20, size=300), "i": np.arange(300), "t": days}, user="u", item="i", target=None, time="t"
+    )
+
+
+def test_by_time_nothing_of_the_future_is_trained_on():
+    rows = dated()
+    train, test = rows.split(0.2, by="time")
+    assert (len(train), len(test)) == (240, 60)
+    assert train.times.max() < test.times.min()
+    assert str(train.held_out) == "the last 0.2 of all interactions held out, by time"
+    for ours, theirs in zip(rows.split_as(train.held_out), (train, test), strict=True):
+        assert ours.items.to_list() == theirs.items.to_list()
+    with pytest.raises(TableError, match="users, items and times"):
+        replace(rows, times=rows.times[::-1]).split_as(train.held_out)
+    with pytest.raises(ValueError, match="name the column of times"):
+        replace(rows, times=None).split(0.2, by="time")
+
+
+def test_by_user_all_of_a_user_is_held_out_and_the_first_part_is_given():
+    rows = dated()
+    train, test = rows.split(0.25, seed=3, by="user")
+    held = set(test.users) | set(test.given.users)
+    assert len(held) == 5
+    assert not held & set(train.users)
+    assert len(train) + len(test) + len(test.given) == len(rows)
+    for user in held:
+        past, rest = (part.times[(part.users == user).to_numpy()] for part in (test.given, test))
+        assert len(rest) == round(0.2 * (len(past) + len(rest)))
+        assert past.max() < rest.min()
+    assert str(train.held_out).startswith("0.25 of the users held out, seed 3")
+    again = rows.split_as(train.held_out)[1]
+    assert again.given.items.to_list() == test.given.items.to_list()
+    for share in (0.01, 0.99):
+        with pytest.raises(ValueError, match="of 20 users leaves none"):
+            rows.split(share, by="user")
+    with pytest.raises(ValueError, match="by must be one of"):
+        rows.split(0.5, by="item")

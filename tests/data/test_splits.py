@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitfm.evaluation import split_by_time, split_cold, split_leave_one_out, split_per_user
+from bitfm.evaluation import split_by_time, split_cold, split_histories, split_leave_one_out, split_per_user
 
 numbers = st.lists(st.integers(-3, 8), max_size=60)
 seeds = st.integers(0, 10**6)
@@ -145,3 +145,16 @@ def test_what_cannot_be_split_is_refused(split):
 def test_a_share_is_above_0_and_below_1(split, fraction):
     with pytest.raises(ValueError, match=f"{split.__name__}: fraction must be above 0 and below 1, got {fraction}"):
         split([0, 1], fraction)
+
+
+@given(numbers, st.integers(1, 19), seeds, st.booleans())
+def test_a_history_is_parted_so_that_there_is_something_to_ask_with_and_to_ask_for(users, twentieths, seed, timed):
+    times = np.random.default_rng(seed).permutation(len(users)) if timed else None
+    given_part = split_histories(users, times, twentieths / 20, seed)
+    for user in set(users):
+        mine = np.array(users) == user
+        n = int(mine.sum())
+        assert given_part[mine].sum() == min(max(1, round(n * twentieths / 20)), max(1, n - 1))
+        if timed and not given_part[mine].all():
+            assert times[mine & given_part].max() < times[mine & ~given_part].min()
+    assert (given_part == split_histories(users, times, twentieths / 20, seed)).all()

@@ -16,7 +16,9 @@ import pytest
 
 import bitfm
 from bitfm import ModelFileError, Recommender, persist
+from bitfm.data import Category, Ignored, Number
 from bitfm.errors import NewerModelFileError
+from ratings_of_shop import quick
 
 
 @pytest.fixture
@@ -267,3 +269,13 @@ def test_opening_looks_at_each_tensor_as_often_for_many_columns(tmp_path):
         sys.setprofile(None)
         steps[n] = calls.count("startswith")  # looks at the name of a tensor
     assert 0 < steps[30] < 3.1 * steps[10]
+
+
+def test_kinds_come_back_as_they_were_declared(shop, tmp_path):
+    kinds = {"year": Number(bins=4), "item.blurb": "ignore", "genre": Category(max_categories=3)}
+    quick(kinds=kinds).fit(**shop.tables).save(tmp_path / "kinds.bitfm")
+    opened = bitfm.load(tmp_path / "kinds.bitfm")
+    assert opened.kinds == {**kinds, "item.blurb": Ignored()}
+    opened.save(tmp_path / "again.bitfm")
+    assert (tmp_path / "again.bitfm").read_bytes() == (tmp_path / "kinds.bitfm").read_bytes()
+    assert bitfm.load(tmp_path / "again.bitfm").kinds == opened.kinds

@@ -74,17 +74,6 @@ BASELINES: dict[str, Callable[[Blocks, npt.NDArray[np.float64], int], Any]] = {
 }
 
 
-class Popularity:
-    """Ranks all items by how much their events count, for everybody alike."""
-
-    def __init__(self, X: Blocks, y: npt.NDArray[np.float64], seed: int) -> None:
-        self._sizes = EventData.of(X, y).events.item_sizes
-
-    def recommend(self, histories: Any, n: int, *, seen: bool) -> Ranked:
-        """Return the best n items for histories, and their scores."""
-        return _best(lambda rows: np.repeat(self._sizes[None], len(rows), axis=0), histories, n, seen)
-
-
 class RealFactors:
     """The real-valued vectors that codes are learnt from, at settings of their own; users are folded in."""
 
@@ -119,6 +108,5 @@ def _best(scores: Callable[[FeatureTable], npt.NDArray[np.float32]], histories: 
 
 
 EVENT_BASELINES: dict[str, Callable[[Blocks, npt.NDArray[np.float64], int], Any]] = {
-    "popularity": Popularity,
     "real factors (iALS)": RealFactors,
 }

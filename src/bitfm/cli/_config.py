@@ -108,7 +108,7 @@ def _typed(where: str, function: Any, table: dict[str, Any]) -> dict[str, str | 
         option = options[_known(where, key if key in options else key.replace("_", "-"), list(options))]
         try:
             typed[option.name] = _texts(value, option) if option.multiple else _text(value)
-            option.process_value(typer.Context(command), typed[option.name])
+            option.process_value(typer.Context(command, resilient_parsing=True), typed[option.name])
         except typer.BadParameter as problem:
             told = problem.message.rstrip(".")
             raise ConfigError(f"{where} {key}: {told if ', got ' in told else f'{told}, got {value!r}'}") from None

@@ -21,7 +21,8 @@ import polars as pl
 
 from bitfm import plotting
 from bitfm.atomic import atomic_write
-from bitfm.cli.screen import fit_progress, line, note, show
+from bitfm.cli.progress import fit_progress
+from bitfm.cli.screen import line, note, show
 from bitfm.data import Block
 from bitfm.datasets import Bookshop, make_bookshop
 from bitfm.evaluation import split_per_user
@@ -45,7 +46,6 @@ _LINES = {  # of the models, in the style of pictures
     "DiscreteFM, 64 bits": "DFM, paper",
     _DISTILLED: "DFM, distilled",
 }
-_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")  # Okabe and Ito's
 _SHOWN = 5  # books per reader
 _LEAST = 0.01  # of a star: less is no reason
 _REASONS = {
@@ -190,7 +190,9 @@ def _accuracy_by_size(panel: Any, rows: list[Row]) -> None:
 
 def _map_of_books(panel: Any, places: npt.NDArray[np.float64], genres: npt.NDArray[Any]) -> None:
     dots = {"linestyle": "", "markersize": 4, "alpha": 0.65, "markeredgewidth": 0}
-    looks = [("o", colour) for colour in _COLOURS] + [("^", colour) for colour in _COLOURS[2:] + _COLOURS[:2]]
+    looks = [("o", colour) for colour in plotting.COLORS] + [
+        ("^", colour) for colour in plotting.COLORS[2:] + plotting.COLORS[:2]
+    ]
     for genre, (marker, colour) in zip(np.unique(genres), looks, strict=False):
         panel.plot(*places[genres == genre].T, label=genre, marker=marker, color=colour, **dots)
     panel.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=9, handletextpad=0.2)

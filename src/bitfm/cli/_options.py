@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from bitfm.cli.screen import be_quiet
+from bitfm.validation import limit_threads
+
 if TYPE_CHECKING:
     from bitfm.data.tables.facts import Reading
 
-__all__ = ["names_of", "pairs_of", "reading", "with_options_of"]
+__all__ = ["FileOptions", "SplitBy", "names_of", "pairs_of", "reading", "with_options_of"]
 
 
 def with_options_of(*groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -55,6 +61,21 @@ def _check_share(share: float | None) -> float | None:
     return share
 
 
+def _limit(context: typer.Context, jobs: int | None) -> int | None:
+    """Limit the threads of the process, those of Polars included if they have not begun."""
+    if not context.resilient_parsing:
+        limit_threads(jobs)
+        if jobs is not None and "polars" not in sys.modules:
+            os.environ["POLARS_MAX_THREADS"] = str(jobs)
+    return jobs
+
+
+def _hush(context: typer.Context, quiet: bool) -> bool:
+    if not context.resilient_parsing:
+        be_quiet(quiet)
+    return quiet
+
+
 class DecimalMark(StrEnum):
     """What is before the fraction of a number."""
 
@@ -74,6 +95,14 @@ class Missing(StrEnum):
 
     drop = "drop"
     error = "error"
+
+
+class SplitBy(StrEnum):
+    """What is held out to measure on."""
+
+    random = "random"
+    time = "time"
+    user = "user"
 
 
 def reading(source: Any) -> Reading:
@@ -102,11 +131,31 @@ _DECIMAL = "Decimal mark of numbers; found for each column by default."
 Decimal = Annotated[DecimalMark | None, typer.Option(help=_DECIMAL)]
 _DATES = "Day or month first, as in 03/04/2018; found for each column by default."
 Dates = Annotated[DateOrder | None, typer.Option(help=_DATES)]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a command is told that files are written."""
+
+    columns: Columns = None
+    separator: Separator = None
+    quote: Quote = None
+    escape: Escape = None
+    encoding: Encoding = None
+    skip_bad: SkipBad = 0
+
+
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of the split and of every fit.")]
-_HELD_OUT = "Hold out this share of each user's interactions, e.g. 0.5."
+_HELD_OUT = "Hold out this share of the interactions, e.g. 0.2, to measure on; see --split."
 Test = Annotated[float | None, typer.Option(metavar="SHARE", callback=_check_share, help=_HELD_OUT)]
+_SPLIT = "What --test holds out: random interactions of each user, the last of all by --time, or whole users."
+Split = Annotated[SplitBy, typer.Option("--split", help=_SPLIT)]
 _BASELINES = "Also tune, fit and measure the baselines: bias only or popularity, and real-valued factors."
 Baselines = Annotated[bool, typer.Option("--baselines", help=_BASELINES)]
+_JOBS = "Threads to use at most; all by default. The result does not depend on it."
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", metavar="N", min=1, callback=_limit, help=_JOBS)]
+_QUIET = "Print neither remarks nor progress to standard error, only errors."
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", callback=_hush, help=_QUIET)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Number = Annotated[int, typer.Option("-n", "--n", min=1, help="How many items.")]
 _WHEN = "The context, e.g. daytime=evening. Repeatable."

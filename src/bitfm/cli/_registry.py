@@ -18,6 +18,7 @@ OWN = {
     for name, place in {
         "fit": "fit:fit",
         "evaluate": "evaluate:evaluate",
+        "compare": "compare:compare",
         "recommend": "recommend:recommend",
         "similar": "recommend:similar",
         "explain": "recommend:explain",

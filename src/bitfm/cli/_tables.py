@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,8 @@ from typer import Option
 from bitfm.cli import _options as option
 from bitfm.cli._config import source_of
 from bitfm.cli._options import names_of, pairs_of
-from bitfm.cli.screen import busy, note, notes_of_warnings
+from bitfm.cli.progress import busy
+from bitfm.cli.screen import note, notes_of_warnings
 from bitfm.data.columns.kinds import kind_names
 from bitfm.errors import TableError, ValueInTableError
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from bitfm.data.tables.facts import Reading
     from bitfm.models import Callback
 
-__all__ = ["FitOptions", "LoadedTables", "latest", "need_measurable", "read_named"]
+__all__ = ["FitOptions", "LoadedTables", "interactions_like", "latest", "read_like"]
 
 _LARGEST_RATING = 1000  # that bitfm.evaluation.ndcg takes
 _KINDS = kind_names()
@@ -96,20 +97,25 @@ class FitOptions:
             if n_columns > n_sources:
                 said = f"given {n_columns} times, but --{side}s only {n_sources} times"
                 raise typer.BadParameter(said, param_hint=f"--{side}-columns")
+        how = option.reading(self)
+        interactions = self.read_interactions(self.interactions, to_measure=to_split)
+        users, items = (_side(sources or (), columns or (), name, how) for _, name, sources, columns in sides)
+        return LoadedTables(self, interactions, users, items, kinds)
+
+    def read_interactions(self, source: str, *, to_measure: bool) -> Interactions:
+        """Read a table of interactions with the columns of --interactions; what is measured on must be measurable."""
         from bitfm.data import Interactions
 
-        how = option.reading(self)
-        table = read_named(self.interactions, self.columns, how)
+        table = read_named(source, self.columns, option.reading(self))
         context = names_of(self.context) or ()
         roles: dict[str, Any] = {"user": self.user, "item": self.item, "target": self.target, "time": self.time}
         roles |= {"context": context, "event": self.event, "weight": self.weight, "missing": str(self.missing)}
         with notes_of_warnings():
             interactions = Interactions.of(table, **roles, **self.formats())
-        if to_split:
+        if to_measure:
             interactions = latest(interactions)
             need_measurable(interactions)
-        users, items = (_side(sources or (), columns or (), name, how) for _, name, sources, columns in sides)
-        return LoadedTables(self, interactions, users, items, kinds)
+        return interactions
 
     def formats(self) -> dict[str, Any]:
         """Return the decimal mark and the order of day and month, None where they are to be found."""
@@ -150,8 +156,12 @@ class LoadedTables:
 
     def fit(self, rec: Recommender, rows: Interactions, callback: Callback, *, keep: bool = False) -> None:
         """Fit a recommender to some of the interactions; it may keep what it is fitted to."""
+        rec.fit(rows, **self.sides(), callback=callback, keep_training_data=keep)
+
+    def sides(self) -> dict[str, Any]:
+        """Return what a fit is told beside the interactions."""
         tables = {"users": self.users, "items": self.items, "title": self.options.title, **self.options.formats()}
-        rec.fit(rows, **tables, filters=names_of(self.options.filters), callback=callback, keep_training_data=keep)
+        return {**tables, "filters": names_of(self.options.filters)}
 
 
 def latest(interactions: Interactions) -> Interactions:
@@ -171,6 +181,22 @@ def need_measurable(interactions: Interactions) -> None:
         f"but NDCG, which counts a rating r as 2^r − 1, takes at most {_LARGEST_RATING:,}; scale the ratings, for "
         "example to 1 to 5"
     )
+
+
+def read_like(source: str, told: Mapping[str, Any], *recommenders: Recommender) -> pl.DataFrame:
+    """Read a table like those that recommenders were fitted to; `told` has a command's `FileOptions`."""
+    states = [rec.state for rec in recommenders]
+    marks = {state.roles.decimal for state in states}
+    marks |= {getattr(column.kind, "decimal", None) for state in states for column in state.context}
+    return read_named(source, told["columns"], option.reading({**told, "decimal": "," if "," in marks else None}))
+
+
+def interactions_like(rec: Recommender, table: pl.DataFrame) -> Interactions:
+    """Return a table as interactions that a recommender can be measured on."""
+    with notes_of_warnings():
+        interactions = rec.interactions(table)
+    need_measurable(interactions)
+    return interactions
 
 
 def read_named(source: str, columns: str | None, how: Reading) -> pl.DataFrame:

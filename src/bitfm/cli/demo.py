@@ -16,7 +16,7 @@ def demo(
     seed: option.Seed = 0,
 ) -> None:
     """Generate a bookshop, compare five models on it, recommend books and say why."""
-    from bitfm.cli.fit import may_hold_model
+    from bitfm.cli._writing import may_hold_model
 
     if not may_hold_model(model := out / "bookshop.bitfm"):
         raise typer.BadParameter(f"{model} exists and is not a bitfm model; give another folder", param_hint="--out")

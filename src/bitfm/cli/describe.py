@@ -19,20 +19,16 @@ _LONGEST = 40  # characters of an example
 _FORMATS = "CSV and the like, Parquet, JSON lines, libFM; - is stdin."
 
 
+@option.with_options_of(option.FileOptions)
 def describe(
+    context_: typer.Context,
     files: Annotated[list[str], typer.Argument(metavar="FILE", help=_FORMATS)],
-    columns: option.Columns = None,
-    separator: option.Separator = None,
-    quote: option.Quote = None,
-    escape: option.Escape = None,
-    encoding: option.Encoding = None,
-    skip_bad: option.SkipBad = 0,
     decimal: option.Decimal = None,
     dates: option.Dates = None,
     as_json: option.Json = False,
 ) -> None:
     """Show how tables are written, and their columns: types, missing values, examples, and the kind that fit infers."""
-    how = option.reading(locals())
+    how, columns = option.reading(context_.params), context_.params["columns"]
     from bitfm.data.tables.read import read_file
 
     if columns is not None and len(files) > 1:

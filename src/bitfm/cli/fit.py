@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import time as clock
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,24 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from bitfm import persist
 from bitfm.cli import _options as option
+from bitfm.cli._accuracy import as_rows, measure, remark_on, remark_on_seen, show_accuracy
 from bitfm.cli._config import FILE_NAME, MODEL, Config
 from bitfm.cli._tables import FitOptions
-from bitfm.cli.evaluate import accuracy
-from bitfm.cli.screen import busy, fit_progress, line, note, plain, print_json, rows_of, show, with_percent
-from bitfm.data.files import STANDARD_INPUT
-from bitfm.errors import ModelFileError, NewerModelFileError
-from bitfm.validation import check_path
+from bitfm.cli._writing import may_hold_model, need_writable
+from bitfm.cli.progress import busy, fit_progress
+from bitfm.cli.screen import line, note, plain, print_json, rows_of, show, with_percent
 
 if TYPE_CHECKING:
     from bitfm import Recommender
 
-__all__ = ["ModelOptions", "fit", "may_hold_model", "need_writable", "peak_megabytes", "remark_on"]
+__all__ = ["ModelOptions", "fit", "need_way_to_split", "peak_megabytes"]
 
 _BITS = "Length of the codes: a multiple of 8 up to 512; 64 for ratings, 256 for events."
 _MODEL = "Of ratings: codes distilled from a teacher, which is the default, or fitted to the ratings."
 _NEIGHBORS = "Of events: neighbours per item, 8 by default."
+_TEST_FILE = "Interactions to measure on instead, with the same columns."
 _RANK = "Factors of the teacher of --model distilled; two by default."
 
 
@@ -68,25 +64,18 @@ class ModelOptions:
 
     def recommender(self, seed: int, kinds: dict[str, str], options: FitOptions | None = None) -> Recommender:
         """Return a recommender to be fitted; without options, to ratings."""
-        from bitfm import FM, DiscreteFM, DistilledFM, ImplicitFM, Recommender
+        from bitfm import Recommender
+        from bitfm.tuning import model_of
 
-        about: dict[str, Any] = {"kinds": kinds, "random_state": seed}
-        about |= {} if options is None else options.about_events()
-        size: dict[str, Any] = {} if self.bits is None else {"bits": self.bits}
-        if options is not None and options.target is None:
-            for name in ("model", "beta", "anchor_strength", "rank"):
-                if getattr(self, name) is not None:
-                    raise typer.BadParameter("only for ratings", param_hint=f"--{name.replace('_', '-')}")
-            few: dict[str, Any] = {} if self.neighbors is None else {"n_neighbors": self.neighbors}
-            return Recommender(self.bits, model=ImplicitFM(**size, **few, random_state=seed), **about)
-        if self.neighbors is not None:
-            raise typer.BadParameter("only for events, with --no-target", param_hint="--neighbors")
-        teacher = None if self.rank is None else FM(rank=self.rank, solver="gibbs", random_state=seed)
-        chosen = {"beta": self.beta, "anchor_strength": self._strength(), "teacher": teacher}
-        given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-        kind = DiscreteFM if self.model == "discrete" else DistilledFM
-        model = kind(**size, random_state=seed, **given)
-        return Recommender(self.bits, model=model, **about)
+        events = options is not None and options.target is None
+        others = ("model", "beta", "anchor_strength", "rank") if events else ("neighbors",)
+        for name in others:
+            if getattr(self, name) is not None:
+                only = "only for ratings" if events else "only for events, with --no-target"
+                raise typer.BadParameter(only, param_hint=f"--{name.replace('_', '-')}")
+        model = model_of(asdict(self), events=events, random_state=seed)
+        about = {} if options is None else options.about_events()
+        return Recommender(self.bits, model=model, kinds=kinds, random_state=seed, **about)
 
     def options(self) -> dict[str, Any]:
         """Return the settings that are not None."""
@@ -100,7 +89,11 @@ def fit(
     force: Annotated[bool, Option("--force", help="Replace a file that is not a bitfm model.")] = False,
     seed: option.Seed = 0,
     test: option.Test = None,
+    split: option.Split = option.SplitBy.random,
+    test_file: Annotated[str | None, Option(metavar="FILE", help=_TEST_FILE)] = None,
     baselines: option.Baselines = False,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -109,15 +102,22 @@ def fit(
     bitfm fit --interactions ratings.csv --users users.csv --items books.csv --test 0.5 -o shop.bitfm
     """
     options = FitOptions.of(context_)
-    if baselines and test is None:
-        raise typer.BadParameter("needs --test, to measure them on what is held out", param_hint="--baselines")
+    if baselines and test is None and test_file is None:
+        raise typer.BadParameter("needs --test or --test-file, to measure them on", param_hint="--baselines")
+    if test is not None and test_file is not None:
+        raise typer.BadParameter("give --test or --test-file, not both", param_hint="--test-file")
+    need_way_to_split(split, test, options)
     settings = ModelOptions(**{name: context_.params[name] for name in ModelOptions.__dataclass_fields__})
-    need_writable(out, [*options.files(), config or FILE_NAME])
+    need_writable(out, [*options.files(), *([] if test_file is None else [test_file]), config or FILE_NAME])
     if not force and not may_hold_model(out):
         told = f"{out} exists and is not a bitfm model; give another name, or --force to replace it"
         raise typer.BadParameter(told, param_hint="--out")
     tables = options.read(to_split=test is not None)
-    train, held_out = (tables.interactions, None) if test is None else tables.interactions.split(test, seed)
+    train, held_out = tables.interactions, None
+    if test is not None:
+        train, held_out = train.split(test, seed, by=split)
+    elif test_file is not None:
+        held_out = options.read_interactions(test_file, to_measure=True)
     begin = clock.perf_counter()
     rec = settings.recommender(seed, tables.kinds, options)
     with fit_progress() as callback:
@@ -133,17 +133,24 @@ def fit(
     report |= {"model": str(out), "bytes": out.stat().st_size, "users": rec.n_users, "items": rec.n_items}
     report |= {"interactions": len(tables.interactions), "trained_on": len(train), "seed": seed}
     if held_out is not None:
-        report["accuracy"] = accuracy(rec, held_out, rec.training_data() if baselines else None, seed=seed)
-        report["accuracy"][-1]["seconds"] = report["seconds"]
-        if remark := remark_on(report["accuracy"]):
+        if test_file is not None:
+            remark_on_seen(rec, held_out)
+        events = held_out.target is None
+        found = measure(
+            rec, held_out, rec.training_data() if baselines else None, seed=seed, popularity=baselines and events
+        )
+        found[-1] = replace(found[-1], seconds=report["seconds"])
+        report["accuracy"] = as_rows(found)
+        if remark := remark_on(found):
             note(remark)
     if as_json:
         print_json(report)
         return
     show("Inferred column types", with_percent(report["columns"]))
     if held_out is not None:
-        show("Accuracy on what was held out", report["accuracy"])
-        line(f"{options.interactions}: {rec.held_out}")
+        show_accuracy("Accuracy on what was held out" if test_file is None else f"Accuracy on {test_file}", found)
+        said = f"{options.interactions}: {rec.held_out}" if test_file is None else test_file
+        line(f"{said}; {len(held_out):,} interactions of {found[-1].evaluation.users:,} users")
     memory = report["peak_megabytes"]
     parts = [
         f"{rec.n_users:,} users, {rec.n_items:,} items, {len(train):,} interactions",
@@ -154,12 +161,12 @@ def fit(
     line("; ".join(parts))
 
 
-def remark_on(rows: list[dict[str, Any]]) -> str | None:
-    """Return what to say if a baseline ranks better than our model, the last row: people should not have to look."""
-    *baselines, ours = rows
-    better = [row["model"] for row in baselines if row["NDCG@10"] > ours["NDCG@10"]]
-    said = "did better here: try another seed, more ratings, or fewer columns"
-    return f"{' and '.join(better)} {said}" if better else None
+def need_way_to_split(split: option.SplitBy, test: float | None, options: FitOptions) -> None:
+    """Refuse a way to hold a part out that there is no part or no time for."""
+    if split != option.SplitBy.random and test is None:
+        raise typer.BadParameter("needs --test, the share to hold out", param_hint="--split")
+    if split == option.SplitBy.time and options.time is None:
+        raise typer.BadParameter("to split by time, name the column of times with --time", param_hint="--split")
 
 
 def peak_megabytes() -> float | None:
@@ -174,45 +181,3 @@ def peak_megabytes() -> float | None:
         return None
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def need_writable(path: Path, inputs: Iterable[str | Path] = (), option: str = "--out") -> None:
-    """Refuse a file that could not be written or is one of the command's inputs, before the work and not after it."""
-    check_path(path)
-    for source in inputs:
-        if _is_same(path, source):
-            told = f"{path} is the same file as the input {source}, which would be lost; give another name"
-            raise typer.BadParameter(told, param_hint=option)
-    target = Path(os.path.realpath(path))  # a link stays, and what it names is written
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file to write")
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is not a regular file; give the name of a file to create or replace")
-    if not target.parent.is_dir():
-        folder = target.parent if path.is_symlink() else path.parent
-        raise FileNotFoundError(f"there is no folder {folder} to write {path.name} into; make it first")
-    try:
-        with tempfile.TemporaryFile(dir=target.parent):
-            pass
-    except OSError as problem:
-        raise OSError(f"{path} cannot be written: {problem.strerror}; give a file in another folder") from None
-
-
-def _is_same(path: Path, source: str | Path) -> bool:
-    """Tell whether a file is one of the inputs, which may be standard input."""
-    if source == STANDARD_INPUT:
-        return path.exists() and os.path.samestat(path.stat(), os.fstat(0))
-    check_path(source)
-    there = path.exists() and os.path.exists(source)
-    return os.path.samefile(path, source) if there else os.path.realpath(path) == os.path.realpath(source)
-
-
-def may_hold_model(path: Path) -> bool:
-    """Tell whether a model may be written here: there is no file yet, or one that bitfm wrote."""
-    try:
-        persist.read(path)
-    except (FileNotFoundError, NewerModelFileError):
-        return True
-    except ModelFileError:
-        return False
-    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, model_alone
 from bitfm.cli.screen import print_json, rows_of, show, with_percent
+from bitfm.data.columns.kinds import Kind
 
 
 def inspect(
@@ -18,7 +20,7 @@ def inspect(
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
-    """Show what a model file holds: users, items, fields, sizes, and what matters most.
+    """Show what a model file holds: users, items, settings, columns, fields, sizes, and what matters most.
 
     bitfm inspect shop.bitfm
     """
@@ -39,20 +41,33 @@ def inspect(
         held_out = None if rec.held_out is None else str(rec.held_out)
         facts |= {"users": rec.n_users, "items": rec.n_items, "target": target, "held_out": held_out}
         facts["notes"] = dict(rec.notes)
+    settings = {"model": fitted.get_params(deep=False)}
+    if rec is not None:
+        settings["recommender"] = {name: _plain(value) for name, value in rec.get_params(deep=False).items()}
     columns = [] if rec is None else rows_of(rec.describe())
     fields = [_field(rec, fitted, field, top) for field in fitted.parameters_.fields]
     sizes: Counter[str] = Counter()
     for name, tensor in contents.tensors.items():
         sizes[".".join(name.split(".")[:2])] += tensor.nbytes
     if as_json:
-        print_json({**facts, "columns": columns, "fields": fields, "bytes_by_part": dict(sizes.most_common())})
+        parts = {"columns": columns, "fields": fields, "bytes_by_part": dict(sizes.most_common())}
+        print_json({**facts, "settings": settings, **parts})
         return
     notes = {"notes": ", ".join(f"{key} {text}" for key, text in rec.notes.items())} if rec is not None else {}
     show(str(path), [{"what": key, "": str(value)} for key, value in (facts | notes).items() if value is not None])
+    rows = [{"of": of, "setting": name, "value": str(it)} for of, some in settings.items() for name, it in some.items()]
+    show("Settings", [row for row in rows if row["value"] != "None"])
     if columns:
         show("Columns", with_percent(columns))
     show("Fields", [{key: _words(it) if isinstance(it, list) else it for key, it in row.items()} for row in fields])
     show("Bytes", [{"part": part, "bytes": size} for part, size in sizes.most_common()])
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as JSON can hold it: kinds by column, each by its name and settings."""
+    if isinstance(value, Mapping):
+        return {key: str(it) if isinstance(it, Kind) else it for key, it in value.items()}
+    return value
 
 
 def _words(largest: list[dict[str, Any]]) -> str:

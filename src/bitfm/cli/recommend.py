@@ -14,8 +14,10 @@ from typer import Argument, Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import Config, model_and_rest
+from bitfm.cli._files import Out, need_table, write_table
 from bitfm.cli._options import names_of, pairs_of, with_options_of
 from bitfm.cli._rules import RankOptions, RuleOptions
+from bitfm.cli._titles import item_id, rated_items
 from bitfm.cli.screen import line, note, notes_of_warnings, polars_of, print_csv, print_json, rows_of, show
 
 if TYPE_CHECKING:
@@ -47,6 +49,9 @@ def recommend(
     ] = None,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV, one batch of users after another.")] = False,
     spreadsheet: Annotated[bool, Option("--spreadsheet", help=_SPREADSHEET)] = False,
+    out: Out = None,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -59,6 +64,7 @@ def recommend(
     if (as_csv or spreadsheet) and as_json:
         raise typer.BadParameter("give --csv or --json, not both", param_hint="--csv")
     path, ids = model_and_rest(context_, model, users or [])
+    need_table(out, [path])
     moment = pairs_of("--context", context) or None
     is_new = history is not None or bool(feature)
     if is_new == bool(ids):
@@ -74,9 +80,13 @@ def recommend(
     if exclude is not None:
         how["exclude"] = names_of(exclude)
     if is_new:
-        batches = iter([_for_new(rec, names_of(history) or [], pairs_of("--feature", feature) or None, how)])
+        batches = iter([_for_new(rec, history or "", pairs_of("--feature", feature) or None, how)])
     else:
         batches = _for_users(rec, ids, how)
+    if out is not None:
+        written = write_table(out, (_with_stored_users(rec, batch) for batch in batches), no_formulas=spreadsheet)
+        line(f"{written:,} rows written to {out}")
+        return
     if as_csv or spreadsheet:
         for number, batch in enumerate(batches):
             print_csv(batch, header=number == 0, no_formulas=spreadsheet)
@@ -95,9 +105,12 @@ def recommend(
 def similar(
     context_: typer.Context,
     model: option.Model = None,
-    item: Annotated[str | None, Argument(metavar="ITEM", help="Its id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="Its id, or its title.")] = None,
     n: option.Number = 10,
     users: Annotated[bool, Option("--users", help="Find users instead; ITEM is the id of one.")] = False,
+    out: Out = None,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -107,27 +120,33 @@ def similar(
 
     bitfm similar shop.bitfm --users u42
     """
-    path, [item_id] = model_and_rest(context_, model, [item], "ITEM")
+    path, [named] = model_and_rest(context_, model, [item], "ITEM")
+    need_table(out, [path])
     import bitfm
 
     rec = bitfm.load(path)
     rules, side = RuleOptions.of(context_), "user" if users else "item"
     if users and any(rule is not None for rule in rules.values()):
         raise typer.BadParameter("--where, --allow and --deny are about items", param_hint="--users")
+    id_ = named if users else item_id(rec, named)
     with notes_of_warnings():
-        rows = rows_of(rec.similar_users(item_id, n) if users else rec.similar_items(item_id, n, **rules))
-    if as_json:
-        print_json({"model": str(path), side: _stored_ids(rec, side, [item_id])[0], "similar": rows})
+        found = rec.similar_users(id_, n) if users else rec.similar_items(id_, n, **rules)
+    if out is not None:
+        line(f"{write_table(out, [polars_of(found)]):,} rows written to {out}")
+    elif as_json:
+        print_json({"model": str(path), side: _stored_ids(rec, side, [id_])[0], "similar": rows_of(found)})
     else:
-        _show(f"Like {item_id}", rows)
+        _show(f"Like {named}", rows_of(found))
 
 
 def explain(
     context_: typer.Context,
     model: option.Model = None,
     user: Annotated[str | None, Argument(metavar="USER", help="The user's id.")] = None,
-    item: Annotated[str | None, Argument(metavar="ITEM", help="The item's id.")] = None,
+    item: Annotated[str | None, Argument(metavar="ITEM", help="The item's id, or its title.")] = None,
     context: option.Moment = None,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:
@@ -135,20 +154,21 @@ def explain(
 
     bitfm explain shop.bitfm u42 i7 --context daytime=evening
     """
-    path, [user_id, item_id] = model_and_rest(context_, model, [user, item], "USER", "ITEM")
+    path, [user_id, named] = model_and_rest(context_, model, [user, item], "USER", "ITEM")
     import bitfm
 
     rec = bitfm.load(path)
-    found = rec.explain(user_id, item_id, context=pairs_of("--context", context) or None)
+    asked = item_id(rec, named)
+    found = rec.explain(user_id, asked, context=pairs_of("--context", context) or None)
     _remark_on_unknown(rec, "user", [user_id], "explained without the user")
     if not as_json:
-        _show_explanation(f"{user_id} and {item_id}", found)
+        _show_explanation(f"{user_id} and {named}", found)
         return
     print_json(
         {
             "model": str(path),
             "user": _stored_ids(rec, "user", [user_id])[0],
-            "item": _stored_ids(rec, "item", [item_id])[0],
+            "item": _stored_ids(rec, "item", [asked])[0],
             "score": found.score,
             "bias": found.bias,
             "fields": [{"name": name, "contribution": share} for name, share in found.by_field().items()],
@@ -182,10 +202,9 @@ def _show(title: str, rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _for_new(
-    rec: Recommender, history: list[str], features: dict[str, str] | None, how: dict[str, Any]
-) -> pl.DataFrame:
-    past = _rated(rec, history)
+def _for_new(rec: Recommender, history: str, features: dict[str, str] | None, how: dict[str, Any]) -> pl.DataFrame:
+    past = rated_items(rec, history)
+    _remark_on_unknown(rec, "item", [one[0] if isinstance(one, tuple) else one for one in past], "passed over")
     with _other_notes():
         return polars_of(rec.recommend_new(past, features, **how))
 
@@ -212,19 +231,6 @@ def _for_users(rec: Recommender, given: list[str], how: dict[str, Any]) -> Itera
             return
 
 
-def _rated(rec: Recommender, history: list[str]) -> list[Any]:
-    """Return items, and items with their ratings, from ITEM and ITEM:RATING; an id may have a colon in it."""
-    past: list[Any] = []
-    for text in history:
-        item, _, rating = text.rpartition(":")
-        try:
-            past.append((item, float(rating)) if item and rec.state.items.indices_of([text])[0] < 0 else text)
-        except ValueError:
-            past.append(text)
-    _remark_on_unknown(rec, "item", [one[0] if isinstance(one, tuple) else one for one in past], "passed over")
-    return past
-
-
 def _remark_on_unknown(rec: Recommender, side: str, ids: list[str], done: str) -> None:
     """Say who or what is not known, which is not an error."""
     known = rec.state.side(side)
@@ -232,6 +238,15 @@ def _remark_on_unknown(rec: Recommender, side: str, ids: list[str], done: str) -
     if unknown and len(known):
         more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
         note(f"not known, so {done}: {side} {unknown[0]!r}{more}")
+
+
+def _with_stored_users(rec: Recommender, batch: pl.DataFrame) -> pl.DataFrame:
+    """Return recommendations with the users' ids as numbers, if they were at the fit and all are known."""
+    import polars as pl
+
+    if "user" not in batch.columns or not (rec.state.users.integer_ids and batch["known"].all()):
+        return batch
+    return batch.with_columns(pl.Series("user", _stored_ids(rec, "user", batch["user"].to_list())))
 
 
 def _stored_ids(rec: Recommender, side: str, ids: list[str]) -> list[Any]:

@@ -11,7 +11,7 @@ from typer import Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import FILE_NAME, Config, model_alone
-from bitfm.cli.fit import may_hold_model, need_writable
+from bitfm.cli._writing import may_hold_model, need_writable
 from bitfm.cli.screen import line, note, print_json
 from bitfm.errors import BitfmWarning
 
@@ -25,6 +25,8 @@ def remove(
     user: Annotated[option.Texts, Option(metavar="ID", help="A user to remove. Repeatable.")] = None,
     item: Annotated[option.Texts, Option(metavar="ID", help="An item to remove. Repeatable.")] = None,
     force: Annotated[bool, Option("--force", help="Replace a file that is not a bitfm model.")] = False,
+    jobs: option.Jobs = None,
+    quiet: option.Quiet = False,
     as_json: option.Json = False,
     config: Config = None,
 ) -> None:

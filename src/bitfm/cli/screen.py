@@ -1,4 +1,4 @@
-"""How the commands print: tables for people, JSON for programs, and on a terminal how far a fit is."""
+"""How the commands print: tables for people, JSON for programs, remarks to standard error."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -20,8 +19,6 @@ from bitfm.errors import BitfmWarning
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from bitfm.models import Iteration
 
 
 class _Console(Console):
@@ -34,15 +31,7 @@ class _Console(Console):
 # A pipe has no width of its own; give tables there enough for every column.
 console = _Console(width=None if sys.stdout.isatty() else 180)
 _stderr = Console(stderr=True)
-_STAGES = {
-    "trial": "trying settings on a part",
-    "weights": "learning weights",
-    **dict.fromkeys(
-        ("regularization", "feature_strength", "ratio", "neighbors", "contexts"), "trying settings on a part"
-    ),
-    **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),
-    **dict.fromkeys(("distillation", "codes"), "learning bits"),
-}
+_quiet = False
 _NUMBER = re.compile(r"([-+\d.,e]+( ± [\d.,]+)?)?")
 # What a terminal obeys instead of showing it: controls, other line ends, changes of direction; half surrogates.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -63,21 +52,34 @@ def error(message: str) -> None:
     _stderr.print(_plain_lines(f"bitfm: {message}"), style="red", highlight=False, markup=False, soft_wrap=True)
 
 
+def be_quiet(quiet: bool) -> None:
+    """Print no remarks from now on, or print them again; errors are printed anyway."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    """Tell whether remarks are left out."""
+    return _quiet
+
+
 def note(message: str) -> None:
     """Print a remark to standard error, so that standard output stays the result."""
+    if _quiet:
+        return
     _stderr.print(_plain_lines(message), style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
 def notes_of_warnings() -> Iterator[None]:
-    """Print what bitfm warns of as remarks, such as how many lines were skipped."""
+    """Print what bitfm warns of as remarks, such as how many lines were skipped; each once."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", BitfmWarning)
         yield
+    for message in dict.fromkeys(str(one.message) for one in said if issubclass(one.category, BitfmWarning)):
+        note(message)
     for one in said:
-        if issubclass(one.category, BitfmWarning):
-            note(str(one.message))
-        else:
+        if not issubclass(one.category, BitfmWarning):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
@@ -92,13 +94,18 @@ def print_json(content: Any) -> None:
     print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # those that JSON itself does not escape
 
 
-def print_csv(frame: pl.DataFrame, *, header: bool, no_formulas: bool) -> None:
-    """Print a part of a CSV; without formulas, what a spreadsheet would take for one has a ' before it."""
+def csv_of(frame: pl.DataFrame, *, header: bool, no_formulas: bool) -> str:
+    """Return a part of a CSV; without formulas, what a spreadsheet would take for one has a ' before it."""
     import polars as pl
 
     if no_formulas:
         frame = frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1"))
-    text = frame.write_csv(include_header=header)
+    return frame.write_csv(include_header=header)
+
+
+def print_csv(frame: pl.DataFrame, *, header: bool, no_formulas: bool) -> None:
+    """Print a part of a CSV, as `csv_of`."""
+    text = csv_of(frame, header=header, no_formulas=no_formulas)
     sys.stdout.write(_plain_lines(text) if sys.stdout.isatty() else text)  # programs get what is there
 
 
@@ -140,28 +147,6 @@ def polars_of(frame: Any) -> pl.DataFrame:
     from bitfm.data.tables import as_frame
 
     return as_frame("the result", frame)[0]
-
-
-def busy(title: str) -> AbstractContextManager[Any]:
-    """Say what is going on where nothing tells how far it is; nothing if standard error is no terminal."""
-    return Console(stderr=True, quiet=not sys.stderr.isatty()).status(escape(plain(title)))
-
-
-@contextlib.contextmanager
-def fit_progress(title: str = "") -> Iterator[Callable[[Iteration], None]]:
-    """Give a callback for a fit; the bar begins anew with every stage. Without a title, the stages are named."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    hidden = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as progress:
-        task = progress.add_task(title or "reading columns", total=None)
-
-        def show(iteration: Iteration) -> None:
-            stage = _STAGES.get(iteration.stage.removesuffix("-als"), iteration.stage)
-            progress.update(task, description=title or stage, total=iteration.total, completed=iteration.number)
-
-        yield show
 
 
 def _text(value: Any) -> str:

@@ -15,13 +15,16 @@ import polars as pl
 from bitfm.data.files import quoted
 from bitfm.data.formats import check_decimal, check_order
 from bitfm.data.parsing import as_text
-from bitfm.data.splits import split_per_user
+from bitfm.data.splits import split_by_time, split_cold, split_histories, split_per_user
 from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of, with_missing
 from bitfm.data.vocabulary import PackedStrings, Vocabulary
 from bitfm.errors import BitfmWarning, EmptyTableError, TableError, ValueInTableError
 from bitfm.validation import check_choice
 
-__all__ = ["ColumnRoles", "HeldOut", "Interactions"]
+__all__ = ["SPLITS", "ColumnRoles", "HeldOut", "Interactions"]
+
+SPLITS = ("random", "time", "user")  # ways to hold a part out
+_GIVEN = 0.8  # of what users that are held out have had
 
 
 class ColumnRoles(NamedTuple):
@@ -49,17 +52,23 @@ class ColumnRoles(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Which share of each user's interactions was held out, and of which table: enough to find it again.
+    """Which share of a table was held out, and how: enough to find it again.
 
-    `rows` and `digest` are those of the table that was split.
+    `rows` and `digest` are those of the table that was split; `by` is what `Interactions.split` was told.
     """
 
     share: float
     seed: int
     rows: int
     digest: str
+    by: str = "random"
 
     def __str__(self) -> str:
+        if self.by == "time":
+            return f"the last {self.share:g} of all interactions held out, by time"
+        if self.by == "user":
+            users = f"{self.share:g} of the users held out, seed {self.seed}"
+            return f"{users}, and asked with {_GIVEN:g} of their interactions"
         return f"{self.share:g} of each user's interactions held out, seed {self.seed}"
 
 
@@ -88,6 +97,8 @@ class Interactions:
         Of events: what each is, such as ``"view"``.
     weights : array of float64 or None
         Of events: how much each counts.
+    given : Interactions or None
+        Of a part that `split` held out by whole users: their other interactions, which they are folded in with.
 
     Examples
     --------
@@ -112,6 +123,7 @@ class Interactions:
     distinct: bool = False  # whether a pair of user and item occurs once: `latest` has been taken
     kinds: pl.Series | None = None
     weights: npt.NDArray[np.float64] | None = None
+    given: Interactions | None = None
 
     @classmethod
     def of(
@@ -231,17 +243,31 @@ class Interactions:
         kept = self if len(last) == len(self) else self.take(np.sort(order[last]))
         return replace(kept, distinct=True)
 
-    def split(self, share: float, seed: int = 0) -> tuple[Interactions, Interactions]:
-        """Hold a share of each user's interactions out; return what is left to train on, and what is held out.
+    def split(self, share: float, seed: int = 0, *, by: str = "random") -> tuple[Interactions, Interactions]:
+        """Hold a share out; return what is left to train on, and what is held out to test on.
 
         Take `latest` before, or else an earlier rating of a pair could be trained on and the latest tested on.
+
+        Parameters
+        ----------
+        share : float
+            How much to hold out, above 0 and below 1.
+        seed : int, default 0
+            The same seed gives the same split.
+        by : {"random", "time", "user"}, default "random"
+            What to hold out: random interactions of each user; all interactions after a moment, so that nothing of the
+            future is trained on; or whole users. Of these, the part to test on has the last fifth of their
+            interactions, or a random one without times; `given` has the rest, which `Recommender.evaluate` folds them
+            in with.
         """
-        return self._parts(HeldOut(share, seed, len(self), self.digest()))
+        by = check_choice("by", by, SPLITS)
+        return self._parts(HeldOut(share, seed, len(self), self.digest(times=by == "time"), by))
 
     def split_as(self, held_out: HeldOut) -> tuple[Interactions, Interactions]:
         """Split as another table was, which must have had the same users and items in the same order."""
-        if (held_out.rows, held_out.digest) != (len(self), self.digest()):
-            how = "has other users and items, or another order of rows, than the table that was split"
+        if (held_out.rows, held_out.digest) != (len(self), self.digest(times=held_out.by == "time")):
+            things = "users, items and times" if held_out.by == "time" else "users and items"
+            how = f"has other {things}, or another order of rows, than the table that was split"
             if held_out.rows != len(self):
                 how = f"has {len(self):,} rows, but {held_out.rows:,} were split"
             raise TableError(
@@ -251,17 +277,33 @@ class Interactions:
         return self._parts(held_out)
 
     def _parts(self, held_out: HeldOut) -> tuple[Interactions, Interactions]:
-        users = Vocabulary.of(self.users).indices(self.users)
-        train = split_per_user(users, 1 - held_out.share, held_out.seed)
-        return replace(self.take(train), held_out=held_out), self.take(~train)
+        users, share, seed = Vocabulary.of(self.users).indices(self.users), held_out.share, held_out.seed
+        if held_out.by == "time":
+            if self.times is None:
+                raise ValueError("split: to split by time, name the column of times with time= (--time).")
+            train = split_by_time(self.times, 1 - share)
+        elif held_out.by == "user":
+            train = split_cold(users, share, seed)
+        else:
+            train = split_per_user(users, 1 - share, seed)
+        learnt, unseen = replace(self.take(train), held_out=held_out), self.take(~train)
+        if held_out.by != "user":
+            return learnt, unseen
+        if not len(unseen) or not len(learnt):
+            few = f"a share of {share:g} of {users.max(initial=-1) + 1:,} users"
+            raise ValueError(f"split: {few} leaves none to train on, or none to test on; give another share.")
+        given = split_histories(users[~train], unseen.times, _GIVEN, seed)
+        return learnt, replace(unseen.take(~given), given=unseen.take(given))
 
-    def digest(self) -> str:
-        """Return what tells these ids in this order from others, whatever format they were kept in."""
+    def digest(self, *, times: bool = False) -> str:
+        """Return what tells these ids, and their times if need be, from others, whatever format they were kept in."""
         digest = hashlib.blake2b(digest_size=8)
         for ids in (self.users, self.items):
             packed = PackedStrings.of(ids)
             digest.update(np.diff(packed.offsets).astype("<u4").tobytes())  # where one id ends
             digest.update(packed.data.data)
+        if times and self.times is not None:
+            digest.update(self.times.astype("<i8").tobytes())
         return digest.hexdigest()
 
 

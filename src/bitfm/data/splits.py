@@ -9,7 +9,14 @@ import numpy.typing as npt
 
 from bitfm.validation import check_count
 
-__all__ = ["distinct_indices", "split_by_time", "split_cold", "split_leave_one_out", "split_per_user"]
+__all__ = [
+    "distinct_indices",
+    "split_by_time",
+    "split_cold",
+    "split_histories",
+    "split_leave_one_out",
+    "split_per_user",
+]
 
 _WIDE = 4  # numbers closer together than so many times their count are found in a table, without sorting
 
@@ -120,15 +127,42 @@ def split_leave_one_out(
     >>> split_leave_one_out(users, times=[3, 9, 5, 2, 1, 7])
     array([ True, False,  True, False,  True,  True])
     """
-    _, user = distinct_indices("split_leave_one_out", "users", users)
-    count = np.bincount(user)
-    when = np.zeros(len(user)) if times is None else _times("split_leave_one_out", times)
-    if len(when) != len(user):
-        raise ValueError(f"split_leave_one_out: {len(user)} users and {len(when)} times; give one each.")
-    order = np.lexsort((np.random.default_rng(seed).random(len(user)), when, user))
+    user, count, order = _by_user("split_leave_one_out", users, times, seed)
     train = np.ones(len(user), bool)
     train[order[np.cumsum(count)[count > 1] - 1]] = False
     return train
+
+
+def split_histories(
+    users: npt.ArrayLike, times: npt.ArrayLike | None = None, fraction: float = 0.8, seed: int = 0
+) -> npt.NDArray[np.bool_]:
+    """Return a mask of what is given of each user's history, to be asked for the rest.
+
+    Of two interactions or more, at least one is given and at least one is left; a single one is given.
+
+    Parameters
+    ----------
+    users : array, the user of each interaction (numbers or strings)
+    times : array of numbers or datetime64, optional
+        When each interaction was: the first of each user are then given, else random ones.
+    fraction : float, default 0.8
+        The share that is given, above 0 and below 1, rounded to whole interactions.
+    seed : int, default 0
+        The same seed gives the same split.
+
+    Examples
+    --------
+    >>> users = np.array(["Ann", "Ann", "Ann", "Bob", "Bob", "Cid"])
+    >>> split_histories(users, times=[3, 9, 5, 2, 1, 7])
+    array([ True, False,  True, False,  True,  True])
+    """
+    _check_fraction("split_histories", fraction)
+    user, count, order = _by_user("split_histories", users, times, seed)
+    rank = np.arange(len(user)) - np.repeat(np.cumsum(count) - count, count)
+    given = np.clip(np.rint(count * fraction), 1, np.maximum(count - 1, 1))
+    mask = np.zeros(len(user), bool)
+    mask[order] = rank < np.repeat(given, count)
+    return mask
 
 
 def split_by_time(times: npt.ArrayLike, fraction: float = 0.8) -> npt.NDArray[np.bool_]:
@@ -161,6 +195,17 @@ def split_by_time(times: npt.ArrayLike, fraction: float = 0.8) -> npt.NDArray[np
     cut = int(np.argmin(np.round(off, 9)))  # rounded, so that floats do not decide which of two is closer
     before: npt.NDArray[np.bool_] = when <= moments[cut]
     return before
+
+
+def _by_user(
+    caller: str, users: npt.ArrayLike, times: npt.ArrayLike | None, seed: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return users by number, how often each occurs, and an order of user by user and of time by time."""
+    _, user = distinct_indices(caller, "users", users)
+    when = np.zeros(len(user)) if times is None else _times(caller, times)
+    if len(when) != len(user):
+        raise ValueError(f"{caller}: {len(user)} users and {len(when)} times; give one each.")
+    return user, np.bincount(user), np.lexsort((np.random.default_rng(seed).random(len(user)), when, user))
 
 
 def _check_fraction(caller: str, fraction: float) -> None:

@@ -1,4 +1,4 @@
-"""A metric of every user, how sure its mean is, and whether two models differ by more than chance."""
+"""A metric of every user, and how sure its mean is."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
+from bitfm.data.splits import distinct_indices
 from bitfm.validation import check_integer, thread_count
 
-__all__ = ["Comparison", "Ks", "Mean", "PerUser", "check_ks", "compare"]
+__all__ = ["Ks", "Mean", "PerUser", "Pooled", "bootstrapped", "check_draws", "check_ks", "interval_of"]
 
 Mean: TypeAlias = float | npt.NDArray[np.float64]
 Ks: TypeAlias = int | Iterable[int]
@@ -91,14 +92,8 @@ class PerUser:
         >>> low < each.mean() < high
         True
         """
-        n, seed = _check_draws(level, n, seed)
-        if not len(self):
-            raise ValueError("interval: there are no users to draw from.")
-        table = self.table()
-        threads = thread_count(-1) if n * table.size > 100_000 else 1
-        means = _core.bootstrap_means(table, seed, n, threads).reshape(n, -1)
-        outside = (1 - level) / 2
-        low, high = np.quantile(means, [outside, 1 - outside], axis=0)
+        n, seed = check_draws(level, n, seed)
+        low, high = interval_of(bootstrapped(self.table(), n, seed), level)
         return self.shaped(low), self.shaped(high)
 
     def table(self) -> npt.NDArray[np.float64]:
@@ -110,79 +105,84 @@ class PerUser:
         return columns if self.values.ndim == 2 else float(columns[0])
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What `compare` returns; arrays with one number for each k where there are several.
+@dataclass(frozen=True, repr=False)
+class Pooled:
+    """A metric that is a mean over all interactions, not over users: what each user adds to it.
 
     Attributes
     ----------
-    n_users : int
-        How many users both have.
-    difference : float
-        The mean of the first minus the second over these users.
-    low, high : float
-        The interval of the difference, by the bootstrap.
-    p_value : float
-        How often chance alone makes a difference as large, up or down.
-    """
-
-    n_users: int
-    difference: Mean
-    low: Mean
-    high: Mean
-    p_value: Mean
-
-
-def compare(a: PerUser, b: PerUser, *, level: float = 0.95, n: int = 10_000, seed: int = 0) -> Comparison:
-    """Compare two models user by user.
-
-    The signs of the users' differences are flipped at random, as chance would if the models were equally good: the
-    p-value is the share of flips whose sum is as far from 0 as the true one, the true one counted among them. Nothing
-    is assumed about how the differences spread.
-
-    Parameters
-    ----------
-    a, b : PerUser
-        The same metric at the same ks, of two models. Users that only one of them has are left out.
-    level, seed
-        As for `PerUser.interval`, the interval of the difference.
-    n : int, default 10,000
-        How many times to flip. The p-value is at least 1 / (n + 1).
+    users : array
+        The users, each once.
+    sums : array of float64
+        The sum of each user's values, such as squared errors.
+    counts : array of int
+        How many values that is.
+    root : bool, default False
+        Whether the metric is the root of the mean, as RMSE is.
 
     Examples
     --------
-    >>> from bitfm.evaluation import PerUser, compare
-    >>> users = np.arange(6)
-    >>> compare(PerUser(users, np.full(6, 0.75)), PerUser(users, np.full(6, 0.5)))
-    Comparison(n_users=6, difference=0.25, low=0.25, high=0.25, p_value=0.0328...)
+    >>> each = Pooled.of(["Ann", "Ann", "Bob"], [1.0, 1.0, 16.0], root=True)
+    >>> each
+    Pooled(2 users, 3 values, mean 2.4495)
     """
-    n, seed = _check_draws(level, n, seed)
-    if a.ks != b.ks or a.values.ndim != b.values.ndim:
-        raise ValueError(f"compare: the first has k={a.ks}, the second k={b.ks}; evaluate both at the same.")
-    differences = _paired(a, b)
-    table = differences.table()
-    threads = thread_count(-1) if n * table.size > 1_000_000 else 1
-    far = _core.count_far_flips(table, seed, n, threads)
-    low, high = differences.interval(level, seed=seed)
-    p_value = differences.shaped((1 + far) / (1 + n))
-    return Comparison(len(differences), differences.mean(), low, high, p_value)
+
+    users: npt.NDArray[Any]
+    sums: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+    root: bool = False
+
+    @classmethod
+    def of(cls, users: npt.ArrayLike, values: npt.ArrayLike, *, root: bool = False) -> Pooled:
+        """Take a value per interaction, and its user."""
+        distinct, user = distinct_indices("Pooled", "users", users)
+        each = np.asarray(values, np.float64)
+        if each.shape != user.shape or not np.isfinite(each).all():
+            raise ValueError(f"Pooled: expected a finite value for each of {len(user)} users, got shape {each.shape}.")
+        sums = np.asarray(np.bincount(user, each, len(distinct)), np.float64)
+        return cls(distinct, sums, np.bincount(user, minlength=len(distinct)), root)
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def __repr__(self) -> str:
+        return f"Pooled({len(self)} users, {self.counts.sum()} values, mean {round(self.mean(), 4)})"
+
+    def mean(self) -> float:
+        """Return the mean over all values, or its root; NaN if there are none."""
+        return float(self.of_sums(self.sums.sum(), self.counts.sum())) if len(self) else float("nan")
+
+    def interval(self, level: float = 0.95, n: int = 1000, seed: int = 0) -> tuple[float, float]:
+        """Return where the mean lies for that share of draws of other users, as `PerUser.interval`.
+
+        Users are drawn with all of their interactions, since those of one user are alike.
+        """
+        n, seed = check_draws(level, n, seed)
+        sums, counts = bootstrapped(np.stack([self.sums, self.counts], axis=1), n, seed).T
+        low, high = interval_of(self.of_sums(sums, counts), level)
+        return float(low), float(high)
+
+    def of_sums(self, sums: Any, counts: Any) -> Any:
+        """Return the metric of sums of values and of counts."""
+        means = sums / counts
+        return np.sqrt(means) if self.root else means
 
 
-def _paired(a: PerUser, b: PerUser) -> PerUser:
-    """Return the differences of the users that both have."""
-    kinds = a.users.dtype.kind, b.users.dtype.kind
-    if any(kind in "US" for kind in kinds) and any(kind in "iufb" for kind in kinds):
-        raise ValueError("compare: the users of one are strings, those of the other are not; name them alike.")
-    users, in_a, in_b = np.intersect1d(a.users, b.users, return_indices=True)
-    for each, name in ((a, "first"), (b, "second")):
-        if len(np.unique(each.users)) < len(each):
-            raise ValueError(f"compare: the {name} has a user twice; give each user once.")
-    if len(users) == 0:
-        raise ValueError("compare: no user is in both; evaluate both models on the same users.")
-    return PerUser(users, a.values[in_a] - b.values[in_b], a.ks)
+def bootstrapped(table: npt.NDArray[np.float64], n: int, seed: int) -> npt.NDArray[np.float64]:
+    """Return the means of columns over users who were drawn with replacement, n times."""
+    if not len(table):
+        raise ValueError("interval: there are no users to draw from.")
+    threads = thread_count(-1) if n * table.size > 100_000 else 1
+    return _core.bootstrap_means(np.ascontiguousarray(table, np.float64), seed, n, threads).reshape(n, -1)
 
 
-def _check_draws(level: float, n: int, seed: int) -> tuple[int, int]:
+def interval_of(draws: npt.NDArray[np.float64], level: float) -> Any:
+    """Return the ends between which that share of draws lies."""
+    outside = (1 - level) / 2
+    return np.quantile(draws, [outside, 1 - outside], axis=0)
+
+
+def check_draws(level: float, n: int, seed: int) -> tuple[int, int]:
     """Return the number of draws and the seed if they, and the level, are in range."""
     if not 0 < level < 1:
         raise ValueError(f"level must be above 0 and below 1, got {level!r}.")

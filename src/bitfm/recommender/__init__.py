@@ -6,6 +6,7 @@ from bitfm.recommender._ratings.state import RatingState
 from bitfm.recommender._saving import open_recommender
 from bitfm.recommender._state import State
 from bitfm.recommender._vectors import Vectors
+from bitfm.recommender.comparison import ModelComparison, compare
 from bitfm.recommender.recommender import Recommender
 from bitfm.recommender.user_towers import USER_TOWERS, StoredUsers, UserTower
 
@@ -13,11 +14,13 @@ __all__ = [
     "USER_TOWERS",
     "Evaluation",
     "EventState",
+    "ModelComparison",
     "RatingState",
     "Recommender",
     "State",
     "StoredUsers",
     "UserTower",
     "Vectors",
+    "compare",
     "open_recommender",
 ]

@@ -1,25 +1,30 @@
-"""How good a recommender is on interactions that it has not seen."""
+"""How good a recommender is: the measures by name, how sure they are, and a picture of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    from bitfm.evaluation import PerUser, Pooled
 
-from bitfm.data.blocks import Block
-from bitfm.data.interactions import Interactions
-from bitfm.data.vocabulary import Vocabulary
-from bitfm.errors import EmptyTableError
-from bitfm.parameters import with_all_ids
-from bitfm.recommender._events.state import EventState
-from bitfm.recommender._inputs import contexts_of
-from bitfm.recommender._matrix import entry_keys
-from bitfm.recommender._side import SEEN_FIELDS
-from bitfm.recommender._state import State
+__all__ = ["LABELS", "Evaluation"]
 
-__all__ = ["Evaluation", "evaluate", "widened"]
+LABELS = {  # what tables show, in their order
+    "ndcg": "NDCG@{k}",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "recall": "recall@{k}",
+    "precision": "precision@{k}",
+    "map": "MAP@{k}",
+    "mrr": "MRR@{k}",
+    "hit_rate": "hit rate@{k}",
+    "coverage": "coverage@{k}",
+    "novelty": "novelty@{k}",
+    "diversity": "diversity@{k}",
+}
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,19 @@ class Evaluation:
         NDCG@k. Of ratings: each user's held-out items ranked, with gain 2^r − 1. Of events: the whole catalogue ranked.
     k : int
     users, interactions : int
-        How many there were to test on. Of events that are ranked by interaction, the two are the same.
+        How many there were to test on.
     rmse, mae : float or None
-        Of ratings.
-    hit_rate, mrr : float or None
-        Of events: the share of users with a hit among the first k, and the mean of 1 / rank of the first hit.
+        Of ratings, over all of them.
+    hit_rate, mrr, recall, precision, map : float or None
+        Of events: means over users, or over interactions if each is ranked by itself. The share with a hit among the
+        first k; 1 / the rank of the first hit; the share of the held-out items that is found; the share of the first k
+        that is held out; the precision at each hit, averaged.
+    coverage, novelty, diversity : float or None
+        Of events: the share of all items that is recommended to anybody; how few users have had what is recommended,
+        in bits; how unlike each other the items of a list are, by their codes, from 0 to 2. See `bitfm.evaluation`.
+    measures : mapping of name to PerUser or Pooled
+        The measures that are means, by user: for intervals, and to compare with another model by
+        `bitfm.evaluation.compare`.
 
     Examples
     --------
@@ -52,92 +65,57 @@ class Evaluation:
     mae: float | None = None
     hit_rate: float | None = None
     mrr: float | None = None
+    recall: float | None = None
+    precision: float | None = None
+    map: float | None = None
+    coverage: float | None = None
+    novelty: float | None = None
+    diversity: float | None = None
+    measures: Mapping[str, PerUser | Pooled] = field(default_factory=dict, repr=False, compare=False)
 
     def rows(self) -> dict[str, float]:
         """Return the measures by the names that tables show."""
-        named = {f"NDCG@{self.k}": self.ndcg, "RMSE": self.rmse, "MAE": self.mae}
-        named |= {f"hit rate@{self.k}": self.hit_rate, f"MRR@{self.k}": self.mrr}
-        return {name: value for name, value in named.items() if value is not None}
+        values = {label: getattr(self, name) for name, label in self.labels().items()}
+        return {label: value for label, value in values.items() if value is not None}
+
+    def labels(self) -> dict[str, str]:
+        """Return what tables call the measures, by the names of the attributes."""
+        return {name: label.format(k=self.k) for name, label in LABELS.items()}
+
+    def intervals(self, level: float = 0.95, n: int = 1000, seed: int = 0) -> dict[str, tuple[float, float]]:
+        """Return between what each measure lies if other users are drawn, by the names that tables show.
+
+        Coverage is no mean over users and has none. Nothing has one with fewer than two users.
+
+        Parameters
+        ----------
+        level, n, seed : as for `bitfm.evaluation.PerUser.interval`
+        """
+        found = {}
+        for name, label in self.labels().items():
+            if name in self.measures and len(self.measures[name]) > 1:
+                low, high = self.measures[name].interval(level, n, seed)
+                found[label] = float(low), float(high)
+        return found
+
+    def plot(self, path: str | os.PathLike[str], *, name: str = "ours", **others: Evaluation) -> None:
+        """Draw the measures with their intervals over users into a file, ``.svg`` or ``.png``; needs matplotlib.
+
+        Parameters
+        ----------
+        path : path of the picture
+        name : str, default "ours"
+            What to call this one.
+        **others : Evaluation
+            More of them to show beside it, by name.
+        """
+        from bitfm.plotting import save_as
+        from bitfm.recommender._evaluation_plot import figure_of
+
+        save_as(path, lambda: figure_of({name: self, **others}))
 
 
-def widened(state: State, parameters: Any) -> Any:
-    """Return parameters of another model of the same training data with a column for every id."""
-    if parameters.sizes == state.sizes:
-        return parameters
-    observed = {name: np.flatnonzero(np.diff(state.log.side(name).indptr)) for name in SEEN_FIELDS}
-    return with_all_ids(parameters, observed, {name: len(state.side(name)) for name in SEEN_FIELDS}, SEEN_FIELDS)
-
-
-def evaluate(state: State, parameters: Any, test: Interactions, k: int, by: str) -> Evaluation:
-    """Return how good parameters are on interactions; `by` says how events are ranked."""
-    from bitfm.evaluation import mae, ndcg, rmse
-
-    users, items = state.users.ids.indices(test.users), state.items.ids.indices(test.items)
-    context = contexts_of(state, test)
-    names = Vocabulary.of(test.users).indices(test.users)  # tells those apart who are not known
-    if test.target is None:
-        liked = _liked(state, test)
-        if not liked.all():
-            test, users, items, names = test.take(liked), users[liked], items[liked], names[liked]
-            context = None if context is None else context.take(liked)
-        unknown = test.items.filter(items < 0)
-        items = items.astype(np.int64)
-        items[items < 0] = len(state.items) + Vocabulary.of(unknown).indices(unknown)  # which nobody can find
-        if by == "interaction" or (by == "auto" and state.context):
-            return _ranked(state, parameters, users, context, None, np.arange(len(items)), items, k)
-        _, first, query = np.unique(names, return_index=True, return_inverse=True)
-        seen = state.log.by_user.take(users[first])
-        n = seen.n_columns
-        new = (items >= n) | ~np.isin(query * n + items, entry_keys(seen))  # else there is nothing to recommend
-        return _ranked(state, parameters, users[first], None, seen, query[new], items[new], k)
-    scores = state.scores(users, items, context, parameters)
-    return Evaluation(
-        ndcg=float(ndcg(names, test.target, scores, k=k)),
-        k=k,
-        users=len(np.unique(names)),
-        interactions=len(test),
-        rmse=float(rmse(test.target, scores)),
-        mae=float(mae(test.target, scores)),
-    )
-
-
-def _liked(state: State, test: Interactions) -> npt.NDArray[np.bool_]:
-    """Return which events count for their items: these are to be found."""
-    assert isinstance(state, EventState)
-    return state.strengths.values(test, "test") > 0
-
-
-def _ranked(
-    state: State,
-    parameters: Any,
-    users: npt.NDArray[Any],
-    context: Block | None,
-    seen: Any,
-    queries: npt.NDArray[Any],
-    items: npt.NDArray[Any],
-    k: int,
-) -> Evaluation:
-    """Rank the catalogue for queries, without what their users have seen: each item should come first in its query."""
-    import scipy.sparse as sp
-
-    from bitfm.evaluation import rank_metrics
-
-    if not len(items):
-        raise EmptyTableError("test: no interaction has an item that is new to its user; give others.")
-    if hasattr(parameters, "recommend"):  # another model of events
-        histories = state.log.by_user.take(users).to_csr()
-        found = np.asarray(parameters.recommend(histories, k, seen=seen is None)[0])
-    else:
-        index, rows = state.ranker(parameters, users, context)
-        found = index.search_rows(rows, k, exclude=seen, n_jobs=state.n_jobs)[0]
-    shape = len(users), max(len(state.items), int(items.max()) + 1)
-    relevant = sp.csr_matrix((np.ones(len(items)), (queries, items)), shape=shape)
-    means = rank_metrics(found, relevant, k=min(k, found.shape[1])).means()
-    return Evaluation(
-        ndcg=float(means["ndcg"]),
-        k=k,
-        users=int((np.diff(relevant.indptr) > 0).sum()),
-        interactions=int(relevant.nnz),
-        hit_rate=float(means["hit"]),
-        mrr=float(means["reciprocal_rank"]),
-    )
+def evaluation_of(k: int, users: int, interactions: int, measures: Mapping[str, Any], **more: float) -> Evaluation:
+    """Return an evaluation of measures by user, and of others."""
+    means = {name: float(each.mean()) for name, each in measures.items()}
+    return Evaluation(k=k, users=users, interactions=interactions, measures=measures, **means, **more)

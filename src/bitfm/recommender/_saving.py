@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from reprlib import repr as short  # a note may be of any length
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
 from bitfm import persist
-from bitfm.data.columns.kinds import FittedColumn, restore_column
+from bitfm.data.columns.kinds import FittedColumn, kind_of, restore_column, restore_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.interactions import ColumnRoles, HeldOut
 from bitfm.data.tables import FrameKind
@@ -58,11 +58,17 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True):
     verbose: int
 
 
+class _Declared(msgspec.Struct, forbid_unknown_fields=True):
+    kind: str
+    settings: dict[str, Any]
+
+
 class _HeldOut(msgspec.Struct, forbid_unknown_fields=True):
     share: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     seed: Annotated[int, msgspec.Meta(ge=0)]
     rows: Annotated[int, msgspec.Meta(ge=0)]
     digest: str
+    by: Literal["random", "time", "user"]
 
 
 class _Roles(msgspec.Struct, forbid_unknown_fields=True):
@@ -89,6 +95,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     settings: _Settings
     ratings: RatingEntry | None  # one of the two
     events: EventEntry | None
+    kinds: dict[str, _Declared] | None  # as they were declared, by column
 
 
 def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> None:
@@ -109,10 +116,11 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         columns=state.columns,
         notes=_texts(recommender.notes),
         user_tower=state.user_tower,
-        held_out=None if recommender.held_out is None else _HeldOut(*recommender.held_out),
+        held_out=None if recommender.held_out is None else msgspec.convert(recommender.held_out._asdict(), _HeldOut),
         settings=_Settings(**settings),
         ratings=ratings,
         events=events,
+        kinds=_pack_kinds(recommender.kinds),
     )
     tensors, metadata = pack_model(state.model, state.parameters)
     of_index, about_index = pack_index(state.index)
@@ -168,7 +176,16 @@ def open_recommender(contents: persist.Contents) -> Recommender:
         raise ModelFileError("has n_jobs = 0, expected any other whole number")
     held_out = None if about.held_out is None else HeldOut(*msgspec.structs.astuple(about.held_out))
     settings = {**msgspec.structs.asdict(about.settings), "user_tower": about.user_tower}
+    if about.kinds is not None:
+        settings["kinds"] = {name: restore_kind(name, it.kind, it.settings) for name, it in about.kinds.items()}
     return Recommender.of_state(state, about.notes, held_out, **settings)
+
+
+def _pack_kinds(kinds: Mapping[str, Any] | None) -> dict[str, _Declared] | None:
+    if kinds is None:
+        return None
+    declared = {name: kind_of(kind) for name, kind in kinds.items()}
+    return {name: _Declared(kind.called, asdict(kind)) for name, kind in declared.items()}
 
 
 def _texts(notes: Mapping[Any, Any]) -> dict[str, str]:

@@ -127,6 +127,13 @@ class State(ABC):
         """Return a context of which nothing is known, for n queries."""
         return Block(np.zeros(n, np.int32), encode(self.context, {}))
 
+    def has_seen(self, read: Interactions) -> npt.NDArray[np.bool_]:
+        """Return of which interactions the user and the item are known to belong together."""
+        users, items = self.users.ids.indices(read.users), self.items.ids.indices(read.items)
+        seen = (users >= 0) & (items >= 0)
+        seen[seen] = self.log.holds(users[seen], items[seen])
+        return np.asarray(seen)
+
     def need_finite(self, scores: A) -> A:
         """Return scores, unless a damaged file made them something else than numbers."""
         if self.index.file is not None and not np.isfinite(scores).all():
@@ -215,6 +222,10 @@ class State(ABC):
     @abstractmethod
     def with_interactions(self, read: Interactions, context: Block | None) -> Self:
         """Add ratings or events, and solve anew for what they name, which may be new."""
+
+    @abstractmethod
+    def with_histories(self, read: Interactions, context: Block | None) -> Self:
+        """Fold users in by interactions with items that are known; the items stay as they are."""
 
     @abstractmethod
     def without_ids(self, name: str, indices: npt.NDArray[Any]) -> Self:

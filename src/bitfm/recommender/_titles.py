@@ -28,6 +28,14 @@ class Titles:
         """Return the titles of some rows."""
         return self.texts.take(self.indices[rows])
 
+    def rows_of(self, title: str) -> npt.NDArray[np.intp]:
+        """Return the rows of a title; if there is none of these letters, of one that differs in their case alone."""
+        index = self.texts.find(title)
+        if index >= 0 and len(rows := np.flatnonzero(self.indices == index)):
+            return rows
+        alike = self.texts.take(np.arange(len(self.texts))).str.to_lowercase() == title.lower()
+        return np.flatnonzero(np.isin(self.indices, np.flatnonzero(alike.to_numpy())))
+
     def only(self, rows: npt.NDArray[Any]) -> Titles:
         """Return the titles of some rows, and no others."""
         indices = self.indices[rows]

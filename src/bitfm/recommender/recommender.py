@@ -16,14 +16,15 @@ from bitfm.data.blocks import Blocks
 from bitfm.data.forks import need_threads
 from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.errors import ModelFileError
-from bitfm.recommender import _evaluation, _inputs
+from bitfm.recommender import _inputs, _measuring
 from bitfm.recommender._changes import Changes
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._locks import new_lock
 from bitfm.recommender._queries import Queries
+from bitfm.recommender._settings import Settings
 from bitfm.recommender._state import State
 from bitfm.recommender._views import Views
-from bitfm.validation import check_choice, check_integer
+from bitfm.validation import check_integer
 
 if TYPE_CHECKING:  # a query needs no estimator
     from bitfm.models import Callback, DiscreteFM, DistilledFM, ImplicitFM
@@ -32,7 +33,7 @@ __all__ = ["Recommender"]
 
 
 @dataclass(eq=False, repr=False)
-class Recommender(Queries, Views, Changes):
+class Recommender(Settings, Queries, Views, Changes):
     """Learns from tables of interactions, users and items, and recommends by their own ids.
 
     Parameters
@@ -242,7 +243,8 @@ class Recommender(Queries, Views, Changes):
 
         Parameters
         ----------
-        test : table as for `fit`
+        test : table as for `fit`, or Interactions
+            Users whom `Interactions.split` held out with all they had are folded in by what is given of them.
         k : int, default 10
         without : sequence of str, optional
             Fields that the fitted model is to do without, such as ``"user.history"``, or whole blocks such as
@@ -250,26 +252,14 @@ class Recommender(Queries, Views, Changes):
         by : {"auto", "user", "interaction"}, default "auto"
             Of events: whether each user is to find all held-out items among those that are new to them, or each
             interaction its item among all, in its context. By default the second if there is a context.
-        model : BiasModel, FM or ImplicitFM, optional
+        model : BiasModel, FM, ImplicitFM or "popularity", optional
             Another model, fitted to `training_data` of the same interactions, to compare with. Of ratings, its features
             must meet across blocks only: ``FM(pairs="across")``. Of events it may be anything with a ``recommend`` as
-            that of `ImplicitFM`.
+            that of `ImplicitFM`, or the ranking by how many users have had an item.
         """
-        if model is not None and len(without):
-            raise ValueError("evaluate: fields can be left out of the recommender's own model only; give no model=.")
-        state = self.state
-        k = check_integer("k", k, 1)
-        parameters = state.parameters
-        if model is not None:
-            if (state.target is None) != hasattr(model, "recommend"):
-                needed = "recommend(histories, n, seen=)" if state.target is None else "parameters_, as an FM has"
-                raise TypeError(f"evaluate: expected a model with {needed}; got a {type(model).__name__}.")
-            parameters = model if state.target is None else _evaluation.widened(state, model.parameters_)
-        elif len(without):
-            parameters = state.without([without] if isinstance(without, str) else list(without))
+        state, k = self.state, check_integer("k", k, 1)
         read = _inputs.interactions_of(state, test, "test")
-        by = check_choice("by", by, ("auto", "user", "interaction"))
-        return _evaluation.evaluate(state, parameters, read, k, by)
+        return _measuring.evaluate(state, read, k=k, by=by, model=model, without=without)
 
     def interactions(self, table: Any) -> Interactions:
         """Read a table of interactions like the one that the recommender was fitted on."""
@@ -290,7 +280,7 @@ class Recommender(Queries, Views, Changes):
         return self._examples
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but ``kinds`` and ``model``, which a new fit would need, to one file; see `bitfm.load`.
+        """Write everything to one file; see `bitfm.load`. Of ``model`` it keeps the settings, which are in `model_`.
 
         The file is written beside its place and renamed, so whatever happens there is either the old file or the new.
         """

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from bitfm.evaluation import PerUser, compare
+from bitfm.evaluation import PerUser, compare, holm
 
 from bitfm_research.paper.claim import Claim, Finding, Tested, with_findings
 from bitfm_research.paper.user_scores import UserScores
 
-__all__ = ["Run", "adjusted", "holm", "tested", "tested_gap"]
+__all__ = ["Run", "adjusted", "tested", "tested_gap"]
 
 Run = tuple[str, int | None]  # a method and its bits
 _LEVEL = 0.05
@@ -46,20 +45,6 @@ def _compared(ours: PerUser, theirs: PerUser) -> Tested:
     it = compare(ours, theirs)
     numbers: list[Any] = [it.difference, it.low, it.high, it.p_value]
     return Tested(it.n_users, *(float(number) for number in numbers))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number by Holm's method, in the same order.
-
-    >>> [round(p, 3) for p in holm([0.04, 0.01, 0.03])]
-    [0.06, 0.03, 0.06]
-    """
-    p = np.asarray(p_values, float)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))
-    found = np.empty(len(p))
-    found[order] = np.minimum(stepped, 1.0)
-    return [float(value) for value in found]
 
 
 def adjusted(claims: Sequence[Claim]) -> list[Claim]:

@@ -218,6 +218,15 @@ def restore_column(state: Any, tensors: Tensors) -> FittedColumn:
         raise ModelFileError("A column of the model is damaged: it has no name; save the model again.")
     rest = dict(state)
     name, called, settings = rest.pop("name"), rest.pop("kind", None), rest.pop("settings", None)
+    declared = restore_kind(name, called, settings)
+    try:
+        return declared.restored(name, rest, tensors)
+    except ModelFileError as error:
+        raise _damage(name, str(error)) from None
+
+
+def restore_kind(name: str, called: Any, settings: Any) -> Kind:
+    """Return the kind of a column, of what a file says of it."""
     if not isinstance(called, str):
         raise _damage(name, f"its kind is {short(called)}, expected a name")
     kind = _kind(called)
@@ -229,13 +238,9 @@ def restore_column(state: Any, tensors: Tensors) -> FittedColumn:
     try:
         if set(settings) != {field.name for field in fields(kind)}:
             raise TypeError
-        declared = kind(**settings)
+        return kind(**settings)
     except (TypeError, ValueError):
         raise _damage(name, f"its settings are {short(settings)}") from None
-    try:
-        return declared.restored(name, rest, tensors)
-    except ModelFileError as error:
-        raise _damage(name, str(error)) from None
 
 
 def check_facts(state: Mapping[str, Any], **types: type) -> None:

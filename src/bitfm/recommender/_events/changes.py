@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bitfm.data.interactions import Interactions
     from bitfm.recommender._events.state import EventState
 
-__all__ = ["with_events", "with_item_codes", "with_side_rows"]
+__all__ = ["with_events", "with_histories", "with_item_codes", "with_side_rows"]
 
 _SHARE = 0.05  # of an item's events that are new, for its code to be worked out anew
 
@@ -40,21 +40,32 @@ def with_events(state: EventState, read: Interactions) -> EventState:
     """Add events; items of which they are a good part, and new ones, get codes anew."""
     import polars as pl
 
-    values = state.strengths.values(read, "events")
     n_items = len(state.items)
-    for name, ids in (("user", read.users), ("item", read.items)):
-        state = _with_ids(state, name, ids, pl.DataFrame())
-    users, items = state.users.ids.indices(read.users), state.items.ids.indices(read.items)
-    shape, before, kinds = state.log.by_user.shape, state.log, state.kinds
-    more = InteractionMatrix.summed(users, items, shape, values)
-    log = before.increased(more)
-    if kinds is not None:
-        kinds = kinds.increased(before, log, EventKinds.table(kinds.names, read.kinds, users, items, shape))
-    state = replace(state, log=log, kinds=kinds)
-    touched = np.unique(items)
+    state, more = _with_log(_with_ids(state, "item", read.items, pl.DataFrame()), read)
+    touched = np.unique(state.items.ids.indices(read.items))
     fresh, whole = (np.diff(log.by_item.indptr)[touched] for log in (more, state.log))
     changed = touched[(fresh >= _SHARE * whole) | (touched >= n_items)]
     return with_item_codes(state, changed)
+
+
+def with_histories(state: EventState, read: Interactions) -> EventState:
+    """Give users, who may be new, events of items that are known, which stay as they are."""
+    return _with_log(state, read)[0]
+
+
+def _with_log(state: EventState, read: Interactions) -> tuple[EventState, InteractionMatrix]:
+    """Add events to the log, and their users; return what was added as well."""
+    import polars as pl
+
+    values = state.strengths.values(read, "events")
+    state = _with_ids(state, "user", read.users, pl.DataFrame())
+    users, items = state.users.ids.indices(read.users), state.items.ids.indices(read.items)
+    shape, kinds = state.log.by_user.shape, state.kinds
+    more = InteractionMatrix.summed(users, items, shape, values)
+    log = state.log.increased(more)
+    if kinds is not None:
+        kinds = kinds.increased(state.log, log, EventKinds.table(kinds.names, read.kinds, users, items, shape))
+    return replace(state, log=log, kinds=kinds), more
 
 
 def _with_ids(state: EventState, name: str, ids: pl.Series, frame: pl.DataFrame) -> EventState:

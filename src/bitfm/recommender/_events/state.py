@@ -186,6 +186,10 @@ class EventState(State):
         self.need_users("add_events")
         return changes.with_events(self, read)
 
+    def with_histories(self, read: Interactions, context: Block | None) -> EventState:
+        """Give users events of items that are known; the items stay as they are."""
+        return changes.with_histories(self, read)
+
     def without_ids(self, name: str, indices: npt.NDArray[Any]) -> EventState:
         """Take users or items out, with all that is known of them."""
         return removal.without_ids(self, name, indices)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.parameters import Ids, Ratings, TowerRows, fold_in, ids_of, with_codes, with_ids
 from bitfm.recommender._matrix import InteractionMatrix, values_at
-from bitfm.recommender._side import SEEN_FIELDS
 from bitfm.validation import thread_count
 
 if TYPE_CHECKING:
@@ -33,9 +32,14 @@ def with_side_rows(state: RatingState, name: str, ids: pl.Series, frame: pl.Data
 
 
 def with_ratings(
-    state: RatingState, users: pl.Series, items: pl.Series, ratings: npt.NDArray[np.float64], context: Block | None
+    state: RatingState,
+    users: pl.Series,
+    items: pl.Series,
+    ratings: npt.NDArray[np.float64],
+    context: Block | None,
+    solved_sides: Sequence[str] = ("user", "item"),
 ) -> RatingState:
-    """Add ratings and solve anew for all ids that they name, which may be new."""
+    """Add ratings and solve anew for all ids that they name, which may be new; a side that is not named stays."""
     import polars as pl
 
     for name, ids in (("user", users), ("item", items)):
@@ -45,13 +49,16 @@ def with_ratings(
         ratings = ratings - (state.scores(*pairs, context) - state.scores(*pairs, None))
     before = state.log
     more = InteractionMatrix.of(*pairs, before.by_user.shape, ratings)
-    touched = {name: np.flatnonzero(np.diff(more.side(name).indptr)) for name in SEEN_FIELDS}
+    touched = {name: np.flatnonzero(np.diff(more.side(name).indptr)) for name in solved_sides}
+    log = before.extended(more)
+    if "item" not in solved_sides:
+        log.__dict__["by_item"] = before.by_item
     # What users have had tells of them, and who has had an item of it.
-    state = changed(state, touched, log=before.extended(more))
+    state = changed(state, touched, log=log)
     for name, indices in touched.items():
         solved = with_codes(state.parameters, name, indices, solved_ids(state, name, indices, before))
         state = changed(state, {name: indices}, parameters=solved)
-    return reindexed(state, touched["item"])
+    return reindexed(state, touched.get("item", np.zeros(0, np.intp)))
 
 
 def solved_ids(state: RatingState, name: str, indices: npt.NDArray[Any], before: InteractionMatrix) -> Ids:

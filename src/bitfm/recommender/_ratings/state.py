@@ -199,6 +199,11 @@ class RatingState(State):
         assert read.target is not None
         return changes.with_ratings(self, read.users, read.items, read.target, context)
 
+    def with_histories(self, read: Interactions, context: Block | None) -> RatingState:
+        """Fold users in by ratings of items that are known; the items stay as they are."""
+        assert read.target is not None
+        return changes.with_ratings(self, read.users, read.items, read.target, context, ("user",))
+
     def without_ids(self, name: str, indices: npt.NDArray[Any]) -> RatingState:
         """Take users or items out, with all that is known of them."""
         return removal.without_ids(self, name, indices)
