@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from bitfm import Block, Blocks, DiscreteFM, FieldSpan
+from bitfm.data.feature_table import FeatureTable
 
-KINDS = ("bare", "context", "shared", "plain", "mixed")
+KINDS = ("bare", "context", "shared", "plain", "mixed", "dense")
 
 
 def random_blocks(kind, values="real", n=40, seed=0):
@@ -23,6 +24,10 @@ def random_blocks(kind, values="real", n=40, seed=0):
         }[values]
         return sp.csr_matrix(mask * x)
 
+    def levels(rows, columns):
+        low, high, scale = {"real": (-127, 128, 0.02), "integer": (-2, 3, 1), "binary": (0, 2, 1)}[values]
+        return FeatureTable.levels(rng.integers(low, high, (rows, columns)).astype(np.int8), scale)
+
     def ids(rows):
         return {"id": sp.identity(rows, format="csr")}
 
@@ -35,6 +40,11 @@ def random_blocks(kind, values="real", n=40, seed=0):
         return Blocks(user=Block(u, ids(6)), item=Block(i, ids(5) | {"words": table(5, 7), "genre": table(5, 2, 0.5)}))
     if kind == "plain":
         return Blocks(x=Block(np.arange(n), {"x": table(n, 9)}))
+    if kind == "dense":
+        return Blocks(
+            user=Block(u, {"vector": levels(6, 3)}), event=Block(np.arange(n), {"x": levels(n, 4)}),
+            item=Block(i, ids(5) | {"vector": levels(5, 9), "words": table(5, 6)}),
+        )  # fmt: skip
     return Blocks(
         user=Block(u, ids(6) | {"history": table(6, 5)}), event=Block(np.arange(n), {"x": table(n, 4)}),
         item=Block(i, {"words": table(5, 6)}),

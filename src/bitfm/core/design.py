@@ -24,6 +24,15 @@ class _Table(Protocol):
     @property
     def identity(self) -> bool: ...
 
+    @property
+    def has_levels(self) -> bool: ...
+
+    @property
+    def values(self) -> npt.NDArray[Any]: ...
+
+    @property
+    def scale(self) -> float: ...
+
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]: ...
 
 
@@ -43,6 +52,8 @@ def make_design(blocks: Iterable[tuple[int, npt.NDArray[np.int32], Sequence[_Tab
         for table in tables:
             if table.identity:
                 design.add_identity(table.n_columns)
+            elif table.has_levels:
+                design.add_dense(table.values, table.scale)
             else:
                 indptr, indices, values = table.arrays()
                 design.add_table(table.n_columns, indptr, indices, np.ascontiguousarray(values, dtype))

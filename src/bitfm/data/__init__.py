@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, kind_names, kind_of, register_kind
     from bitfm.data.columns.number import Number
     from bitfm.data.columns.text import Text
+    from bitfm.data.columns.vector import Vector
     from bitfm.data.feature_table import FeatureTable
     from bitfm.data.formats import Choice
     from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
@@ -43,6 +44,7 @@ __all__ = [
     "Number",
     "ObservedColumn",
     "Text",
+    "Vector",
     "Vocabulary",
     "Words",
     "as_words",
@@ -72,6 +74,7 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.columns.kinds": ("FittedColumn", "Inferred", "Kind", "kind_names", "kind_of", "register_kind"),
         "bitfm.data.columns.number": ("Number",),
         "bitfm.data.columns.text": ("Text",),
+        "bitfm.data.columns.vector": ("Vector",),
         "bitfm.data.feature_table": ("FeatureTable",),
         "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import transpose
+from bitfm.core import multiply, transpose
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, check_tensors, damage
 from bitfm.validation import MOST_ROWS, check_count
@@ -22,6 +22,7 @@ __all__ = ["FeatureTable", "check_rows", "check_sizes"]
 _ENTRIES = {"indices": Tensor("int32", "entries"), "values": Tensor("float32", "entries")}
 _SPARSE = {"indptr": Tensor("int64", "ends"), **_ENTRIES}
 _DENSE = {"values": Tensor("float32", "rows columns", low=-np.inf)}
+_LEVELS = {"values": Tensor("int8", "rows columns"), "scale": Tensor("float32", low=0)}
 _MISPLACED = "its rows do not lie within its entries"
 
 
@@ -29,8 +30,9 @@ _MISPLACED = "its rows do not lie within its entries"
 class FeatureTable:
     """Rows × columns of features; the entries of row i are at ``indptr[i]`` to ``indptr[i + 1]``.
 
-    The identity, which is what a field of ids is, keeps no arrays. A dense table keeps its values alone. The arrays of
-    a sparse table are read-only, so that the core can borrow them: it checks them once and then relies on them.
+    The identity, which is what a field of ids is, keeps no arrays. A dense table keeps its values alone, in 8 bits each
+    if they are `levels`. The arrays of a sparse table are read-only, so that the core can borrow them: it checks them
+    once and then relies on them.
 
     A table from a `file` is not checked yet: rows are checked as they are taken, so opening a large file costs nothing
     and a damaged one raises `ModelFileError`.
@@ -52,6 +54,7 @@ class FeatureTable:
     indices: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))  # rows × columns if dense
     file: str | None = None
+    scale: float = 1.0  # of levels
 
     def __post_init__(self) -> None:
         if max(self.n_rows, self.n_columns, len(self.indices)) > MOST_ROWS:
@@ -89,6 +92,20 @@ class FeatureTable:
         if values.ndim != 2 or not np.isfinite(values).all():
             raise ValueError(f"a dense table needs rows × columns of finite numbers, got shape {values.shape}.")
         return cls(*values.shape, values=np.ascontiguousarray(values, np.float32))  # type: ignore[misc]
+
+    @classmethod
+    def levels(cls, levels: npt.NDArray[np.int8], scale: float) -> FeatureTable:
+        """Take a matrix of whole numbers, each of which stands for so much: an eighth of the memory of a sparse table.
+
+        Examples
+        --------
+        >>> FeatureTable.levels(np.array([[-2, 1], [0, 127]], np.int8), 0.5).toarray()
+        array([[-1. ,  0.5],
+               [ 0. , 63.5]], dtype=float32)
+        """
+        if levels.ndim != 2 or levels.dtype != np.int8 or not np.isfinite(scale):
+            raise ValueError(f"levels must be rows × columns of int8, got {levels.dtype} {levels.shape} times {scale}.")
+        return cls(*levels.shape, values=np.ascontiguousarray(levels), scale=float(np.float32(scale)))  # type: ignore[misc]
 
     @staticmethod
     def of(name: str, matrix: Any) -> FeatureTable:
@@ -146,9 +163,14 @@ class FeatureTable:
         return self.values.ndim == 2
 
     @property
+    def has_levels(self) -> bool:
+        """Whether it is dense, with 8 bits per value."""
+        return self.values.dtype == np.int8
+
+    @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        return self.values.dtype
+        """float32 or float64: of levels, that of what they stand for."""
+        return np.dtype(np.float32) if self.has_levels else self.values.dtype
 
     @property
     def n_entries(self) -> int:
@@ -163,7 +185,7 @@ class FeatureTable:
         if self.is_dense:
             rows, columns = np.nonzero(self.values)
             indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_rows)))
-            return indptr, columns.astype(np.int32), self.values[rows, columns]
+            return indptr, columns.astype(np.int32), self._reals(self.values[rows, columns])
         if self.file is not None:
             if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (np.diff(self.indptr) < 0).any():
                 raise self.damage(_MISPLACED)
@@ -187,13 +209,17 @@ class FeatureTable:
 
     def toarray(self) -> npt.NDArray[Any]:
         """Return the table with its zeros."""
+        if self.is_dense:
+            return self._reals(self.values)
         indptr, indices, values = self.arrays()
         filled = np.zeros(self.shape, values.dtype)
         filled[np.repeat(np.arange(self.n_rows), np.diff(indptr)), indices] = values
         return filled
 
     def row(self, row: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
-        """Return indptr, indices and values of one row of a sparse table; its entries are not looked at."""
+        """Return indptr, indices and values of one row, not an identity's; a sparse one's entries are not looked at."""
+        if self.is_dense:
+            return self.take(np.array([row])).arrays()
         begin, end = int(self.indptr[row]), int(self.indptr[row + 1])
         if not 0 <= begin <= end <= len(self.indices):
             raise self.damage(_MISPLACED)
@@ -250,15 +276,19 @@ class FeatureTable:
         """Return which columns have a non-zero in these rows."""
         if self.identity:
             return used
+        if self.is_dense:
+            return np.asarray(self.values[used].any(axis=0))
         indptr, indices, values = self.arrays()
         occurring = np.zeros(self.n_columns, bool)
         occurring[indices[np.repeat(used, np.diff(indptr)) & (values != 0)]] = True
         return occurring
 
-    def sums(self, vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def sums(self, vectors: npt.NDArray[Any], n_threads: int = 1) -> npt.NDArray[Any]:
         """Return Σ x v of every row, for one vector v per column."""
         if self.identity:
             return np.ascontiguousarray(vectors)
+        if self.is_dense:
+            return np.asarray(multiply(self.toarray(), np.ascontiguousarray(vectors), n_threads), vectors.dtype)
         return np.asarray(self.to_csr().astype(vectors.dtype) @ vectors, vectors.dtype)
 
     def transpose(self) -> FeatureTable:
@@ -279,6 +309,8 @@ class FeatureTable:
     def padded(self, n_rows: int) -> FeatureTable:
         """Return the table with empty rows at its end, `n_rows` in all."""
         more = n_rows - self.n_rows
+        if self.is_dense:
+            return self.take(np.concatenate([np.arange(self.n_rows), np.full(max(more, 0), -1)]))
         return FeatureTable.stack([self, FeatureTable.empty(more, self.n_columns, self.dtype)]) if more > 0 else self
 
     def replaced(self, rows: npt.NDArray[Any], others: FeatureTable) -> FeatureTable:
@@ -291,7 +323,8 @@ class FeatureTable:
     @classmethod
     def stack(cls, tables: Sequence[FeatureTable]) -> FeatureTable:
         """Return the rows of all tables, one after the other."""
-        if all(table.is_dense for table in tables):
+        alike = {(table.values.dtype, table.scale) for table in tables}
+        if all(table.is_dense for table in tables) and len(alike) == 1:
             return replace(tables[0], n_rows=sum(map(len, tables)), values=np.concatenate([t.values for t in tables]))
         parts = [table.arrays() for table in tables]
         ends = np.cumsum([0, *(len(indices) for _, indices, _ in parts)])
@@ -301,6 +334,8 @@ class FeatureTable:
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays as a model file holds them."""
+        if self.has_levels:
+            return {"values": self.values, "scale": np.array(self.scale, np.float32)}
         return {"values": self.values} if self.is_dense else dict(zip(_SPARSE, self.arrays(), strict=True))
 
     @classmethod
@@ -308,14 +343,21 @@ class FeatureTable:
         cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]], file: str = ""
     ) -> FeatureTable:
         """Take arrays of a model file, which errors about them name."""
-        dense = set(tensors) == {"values"} and tensors["values"].ndim == 2
-        sizes = {"rows": n_rows, "columns": n_columns, "ends": n_rows + 1}
-        check_tensors(tensors, _DENSE if dense else _SPARSE, sizes, prefix="table.")
+        dense = tensors["values"].ndim == 2 if set(tensors) in (set(_DENSE), set(_LEVELS)) else False
+        schema = (_LEVELS if "scale" in tensors else _DENSE) if dense else _SPARSE
+        check_tensors(tensors, schema, {"rows": n_rows, "columns": n_columns, "ends": n_rows + 1}, prefix="table.")
         n_entries = 0 if dense else len(tensors["indices"])
         if max(n_rows, n_columns, n_entries) > MOST_ROWS:
             size = f"{n_rows:,} rows, {n_columns:,} columns and {n_entries:,} entries"
             raise ModelFileError(f"has a table of {size}, expected at most {MOST_ROWS:,} of each")
-        return cls(n_rows, n_columns, **tensors, file=None if dense else file)
+        if dense:
+            return cls(n_rows, n_columns, values=tensors["values"], scale=float(tensors.get("scale", 1)))
+        indptr, indices, values = (tensors[name] for name in _SPARSE)
+        return cls(n_rows, n_columns, indptr, indices, values, file)
+
+    def _reals(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the numbers that some values of a dense table stand for."""
+        return values * np.float32(self.scale) if self.has_levels else values
 
     def damage(self, what: object) -> ModelFileError:
         """Return the error to raise where the arrays of a file turn out to be wrong."""

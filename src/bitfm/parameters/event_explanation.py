@@ -65,6 +65,9 @@ def explain_event(
             field, start = fields[block, name], p.vectors_start(block, name)
             _, features, amounts = table.arrays()
             found = scale * amounts * np.einsum("ij,j->i", p.features.take(start + features).astype(np.float64), along)
+            if table.is_dense:
+                shares.append(FeatureShare(field.start, f"{block}.{name}", 1.0, float(found.sum())))
+                continue
             shares += [
                 FeatureShare(field.start + f, name_of(field, f), float(x), float(share))
                 for f, x, share in zip(features.tolist(), amounts.tolist(), found.tolist(), strict=True)

@@ -95,13 +95,26 @@ class Explanation:
 def explain(
     parameters: Parameters, blocks: Blocks, name_of: Callable[[FieldSpan, int], str] = FieldSpan.label
 ) -> Explanation:
-    """Take the score of one interaction apart; `name_of` names a column of a field."""
+    """Take the score of one interaction apart; `name_of` names a column of a field.
+
+    A vector, which is the columns of a dense field, counts as one feature, unless its columns make pairs themselves.
+    """
     fields, across = parameters.fields, parameters.across
     index, x = _features_of(blocks)
     starts = np.array([span.start for span in fields])
     owner = np.searchsorted(starts, index, side="right") - 1
-    names = [name_of(fields[f], int(i) - fields[f].start) for f, i in zip(owner, index, strict=True)]
     linear = np.asarray(parameters.weights[index], np.float64) * x
+    scaled = parameters.vectors(index).astype(np.float64) * x[:, None]
+    tables = [table for block in blocks.blocks.values() for table in block.tables.values()]
+    whole = np.array([across and table.is_dense for table in tables])[owner]
+    if whole.any():
+        first = np.flatnonzero(~whole | (np.diff(owner, prepend=-1) > 0))
+        linear, scaled = np.add.reduceat(linear, first), np.add.reduceat(scaled, first, axis=0)
+        index, x, owner, whole = index[first], np.where(whole, 1.0, x)[first], owner[first], whole[first]
+    names = [
+        f"{fields[f].block}.{fields[f].name}" if together else name_of(fields[f], int(i) - fields[f].start)
+        for f, i, together in zip(owner, index, whole, strict=True)
+    ]
     features = [
         FeatureShare(int(i), name, float(value), float(share))
         for i, name, value, share in zip(index, names, x, linear, strict=True)
@@ -110,7 +123,6 @@ def explain(
     found = _Pairs(owner, [f"{span.block}.{span.name}" for span in fields])
     for f, share in zip(owner, linear, strict=True):
         found.totals[found.labels[f]] += float(share)
-    scaled = parameters.vectors(index).astype(np.float64) * x[:, None]
     block_of = np.array([span.block for span in fields], dtype=object)[owner]
     for rows, columns in _parts(block_of, across):
         shares = np.einsum("ik,jk->ij", scaled[rows], scaled[columns])  # not by BLAS, whose sums depend on threads
@@ -127,9 +139,9 @@ def explain(
 def _features_of(blocks: Blocks) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return the features of a single interaction and their values, in order."""
     tables = [(block, table) for block in blocks.blocks.values() for table in block.tables.values()]
-    parts = [table.take(block.rows) for block, table in tables]
-    index = [part.indices.astype(np.int64) + span.start for part, span in zip(parts, blocks.fields, strict=True)]
-    found, values = np.concatenate(index), np.concatenate([part.values.astype(np.float64) for part in parts])
+    parts = [table.take(block.rows).arrays() for block, table in tables]
+    index = [columns.astype(np.int64) + span.start for (_, columns, _), span in zip(parts, blocks.fields, strict=True)]
+    found, values = np.concatenate(index), np.concatenate([x.astype(np.float64) for _, _, x in parts])
     order = np.argsort(found, kind="stable")
     return found[order], values[order]
 

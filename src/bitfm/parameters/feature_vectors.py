@@ -46,6 +46,8 @@ class FeatureVectors:
 
     def sums(self, table: FeatureTable, start: int, n_threads: int = 1) -> Vectors:
         """Return Σ x v of rows, whose first column is the feature `start`; only what occurs is looked at."""
+        if table.is_dense:
+            return table.sums(self.take(slice(start, start + table.n_columns)), n_threads)
         indptr, indices, values = table.arrays()
         used, places = np.unique(indices, return_inverse=True)
         amounts = values.astype(np.float32, copy=False)

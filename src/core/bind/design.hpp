@@ -36,6 +36,16 @@ struct BoundDesign {
         arrays.insert(arrays.end(), {nb::cast(indptr), nb::cast(indices), nb::cast(values)});
         design.add_field(field);
     }
+    void add_dense(Array2<const int8_t> levels, float scale) {
+        require(!frozen, "the design is in use and cannot grow any more");
+        Field<Real> field;
+        field.n_columns = static_cast<int64_t>(levels.shape(1));
+        field.dense = true;
+        field.levels = span_of(levels);
+        field.scale = scale;
+        arrays.push_back(nb::cast(levels));
+        design.add_field(field);
+    }
 };
 
 }  // namespace bitfm

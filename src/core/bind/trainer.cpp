@@ -109,7 +109,8 @@ void bind_for(nb::module_& m, const char* suffix) {
         .def("add_block", &Bound::add_block, nb::arg("n_rows"), nb::arg("rows").noconvert())
         .def("add_identity", &Bound::add_identity, nb::arg("n_columns"))
         .def("add_table", &Bound::add_table, nb::arg("n_columns"), nb::arg("indptr").noconvert(),
-             nb::arg("indices").noconvert(), nb::arg("values").noconvert());
+             nb::arg("indices").noconvert(), nb::arg("values").noconvert())
+        .def("add_dense", &Bound::add_dense, nb::arg("levels").noconvert(), nb::arg("scale"));
 
     m.def(
         "predict_reals",

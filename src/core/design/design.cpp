@@ -65,6 +65,11 @@ void Design<Real>::add_field(Field<Real> field) {
     require_columns(name, field.n_columns);
     if (field.identity) {
         require(field.n_columns == block.n_rows, name + ": an identity needs as many columns as rows");
+    } else if (field.dense) {
+        const size_t n_values = numbers_of(static_cast<size_t>(block.n_rows), static_cast<size_t>(field.n_columns));
+        require(field.levels.size() == n_values, name + ": " + std::to_string(field.levels.size()) +
+                                                     " values, expected rows × columns = " + std::to_string(n_values));
+        require(std::isfinite(field.scale * 128), name + ": the scale must be finite, and so its products");
     } else {
         check_table(name, block.n_rows, field.n_columns, field.indptr, field.indices, field.values.size());
         const bool finite =

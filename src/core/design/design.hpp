@@ -8,7 +8,8 @@
 
 namespace bitfm {
 
-// One field of a block: its rows × columns in compressed sparse rows. An identity keeps no arrays.
+// One field of a block: its rows × columns in compressed sparse rows, or all of them in 8 bits each. An identity keeps
+// no arrays.
 template <class Real>
 struct Field {
     int block = 0;
@@ -19,6 +20,18 @@ struct Field {
     std::span<const int32_t> indices;
     std::span<const Real> values;
     bool equal = false;  // whether all values are the same: found out once, when it is added
+    bool dense = false;  // then value = scale · level, in single precision, and 0 is no feature
+    std::span<const int8_t> levels;
+    float scale = 0;
+
+    // visit(column, x) for the non-zeros of a row of a dense field, until one returns true; returns whether one did.
+    template <class Visit>
+    bool visit_dense(int64_t row, Visit&& visit) const {
+        const int8_t* line = levels.data() + row * n_columns;
+        for (int64_t column = 0; column < n_columns; ++column)
+            if (line[column] && visit(column, static_cast<Real>(scale * static_cast<float>(line[column])))) return true;
+        return false;
+    }
 };
 
 struct Block {
@@ -36,14 +49,16 @@ struct Design {
 
     void add_block(int64_t n_rows, std::span<const int32_t> rows);
     void add_field(Field<Real> field);  // to the last block
-    // How many non-zeros a row has.
+    // How many non-zeros a row has, at most.
     size_t n_in_row(size_t block, int64_t row) const {
         size_t n = 0;
         const Block& of = blocks[block];
         for (int f = of.first_field; f < of.first_field + of.n_fields; ++f) {
             const Field<Real>& field = fields[static_cast<size_t>(f)];
             const auto r = static_cast<size_t>(row);
-            n += field.identity ? 1 : static_cast<size_t>(field.indptr[r + 1] - field.indptr[r]);
+            n += field.identity ? 1
+                 : field.dense  ? static_cast<size_t>(field.n_columns)
+                                : static_cast<size_t>(field.indptr[r + 1] - field.indptr[r]);
         }
         return n;
     }
@@ -64,6 +79,10 @@ void visit_until(const Design<Real>& design, size_t block, int64_t row, Visit&& 
         const Field<Real>& field = design.fields[static_cast<size_t>(f)];
         if (field.identity) {
             if (visit(field.first + row, Real(1))) return;
+            continue;
+        }
+        if (field.dense) {
+            if (field.visit_dense(row, [&](int64_t column, Real x) { return visit(field.first + column, x); })) return;
             continue;
         }
         const auto from = static_cast<size_t>(field.indptr[static_cast<size_t>(row)]);

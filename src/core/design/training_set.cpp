@@ -43,7 +43,26 @@ bool own_rows(const std::vector<int32_t>& row_of) {
 }
 
 template <class Real>
+typename TrainingSet<Real>::FieldIndex dense_by_column(const Field<Real>& field) {
+    typename TrainingSet<Real>::FieldIndex out;
+    out.dense = true;
+    out.one_hot = field.n_columns <= 1;
+    const int64_t n_rows = field.n_columns ? static_cast<int64_t>(field.levels.size()) / field.n_columns : 0;
+    for (int64_t row = 0; row < n_rows; ++row)
+        if (field.visit_dense(row, [](int64_t, Real) { return true; })) out.row.push_back(static_cast<int32_t>(row));
+    const size_t n = out.row.size();
+    out.value.resize(n * static_cast<size_t>(field.n_columns));
+    for (size_t i = 0; i < n; ++i)
+        field.visit_dense(out.row[i], [&](int64_t column, Real x) {
+            out.value[static_cast<size_t>(column) * n + i] = x;
+            return false;
+        });
+    return out;
+}
+
+template <class Real>
 typename TrainingSet<Real>::FieldIndex by_column(const Field<Real>& field) {
+    if (field.dense) return dense_by_column(field);
     typename TrainingSet<Real>::FieldIndex out;
     out.start.resize(static_cast<size_t>(field.n_columns) + 1);
     out.row.resize(field.indices.size());
@@ -90,7 +109,7 @@ TrainingSet<Real>::TrainingSet(const Design<Real>& design, std::span<const Real>
         blocks.push_back(std::move(index));
     }
     for (const Field<Real>& field : design.fields)
-        fields.push_back(field.identity ? FieldIndex{{}, {}, {}, true} : by_column(field));
+        fields.push_back(field.identity ? FieldIndex{.one_hot = true} : by_column(field));
 
     auto place = [&](std::span<const Real> from, std::vector<Real>& to) {
         to.resize(from.size());
@@ -103,6 +122,8 @@ TrainingSet<Real>::TrainingSet(const Design<Real>& design, std::span<const Real>
 template <class Real>
 Column<Real> TrainingSet<Real>::column(size_t field, int64_t column) const {
     const FieldIndex& index = fields[field];
+    const auto n = static_cast<int64_t>(index.row.size());
+    if (index.dense) return {index.row.data(), index.value.data() + column * n, n};
     const int64_t from = index.start[column];
     return {index.row.data() + from, index.value.data() + from, index.start[static_cast<size_t>(column) + 1] - from};
 }

@@ -27,6 +27,7 @@ class TrainingSet {
         std::vector<int64_t> start;
         std::vector<int32_t> row;
         std::vector<Real> value;
+        bool dense = false;    // all columns have the same rows, which are listed once
         bool one_hot = false;  // no two columns meet in a row, so they can be updated side by side
     };
 

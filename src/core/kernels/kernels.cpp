@@ -28,6 +28,7 @@ constexpr SweepKernels<Real> kSweepKernels{
     .gather_rows = gather_rows<Real>,
     .collect_shared = collect_shared<Real>,
     .apply_shared = apply_shared<Real>,
+    .advance_shared = advance_shared<Real>,
     .scatter_rows = scatter_rows<Real>,
     .collect_direct = collect_direct<Real>,
     .apply_direct = apply_direct<Real>,

@@ -18,6 +18,12 @@ double sgd(const SgdInput<Real>& in, Real* bias, Real* weights, Real* factors, R
     auto each = [&](int64_t s, auto&& visit) BITFM_INLINE_LAMBDA {
         for (int f = 0; f < in.n_fields; ++f) {
             int64_t row = in.row[f][s];
+            if (in.levels[f]) {
+                const int8_t* line = in.levels[f] + row * in.n_columns[f];
+                for (int64_t c = 0; c < in.n_columns[f]; ++c)
+                    if (line[c]) visit(f, in.first[f] + c, Real(in.scale[f] * float(line[c])));
+                continue;
+            }
             if (!in.indptr[f]) {
                 visit(f, in.first[f] + row, Real(1));
                 continue;

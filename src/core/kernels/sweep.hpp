@@ -199,16 +199,19 @@ BITFM_INLINE void fetch_state(const RowState<Real>* states, const Column<Real>& 
     for (int byte = 0; byte < 10 * kLanes * int(sizeof(Real)); byte += 64) __builtin_prefetch(state + byte);
 }
 
+// A feature's problem while it is added up over rows.
 template <class Real, bool kCross>
-void collect_rows(const RowState<Real>* states, const Column<Real>& column, const Real* v, Quadratic<Real>* out) {
+struct Collected {
     using L = Lanes<Real>;
-    L values = L::load(v), gradient = L::load(out->gradient), gram[kLanes];
-    for (int t = 0; t < kLanes; ++t) gram[t] = L::load(out->hessian + t * kLanes);
-    for (int64_t i = 0; i < column.n; ++i) {
-        fetch_state(states, column, i);
-        const RowState<Real>& state = states[column.row[i]];
-        Real x = column.value ? column.value[i] : Real(1);
-        Real xx = x * x;
+    L values, gradient, gram[kLanes];
+
+    BITFM_INLINE Collected(const Real* v, const Quadratic<Real>& from)
+        : values(L::load(v)), gradient(L::load(from.gradient)) {
+        for (int t = 0; t < kLanes; ++t) gram[t] = L::load(from.hessian + t * kLanes);
+    }
+
+    BITFM_INLINE void add(const RowState<Real>& state, Real x) {
+        const Real xx = x * x;
         if constexpr (kCross) {
             gradient += L::load(state.sum_eo) * x;
             for (int t = 0; t < kLanes; ++t) gram[t] += L::load(state.sum_oo + t * kLanes) * xx;
@@ -224,8 +227,26 @@ void collect_rows(const RowState<Real>* states, const Column<Real>& column, cons
                 gram[t] += (a * left_lane[t] + xo * a_lane[t]) + L::load(state.sum_oo + t * kLanes) * xx;
         }
     }
-    for (int t = 0; t < kLanes; ++t) gram[t].store(out->hessian + t * kLanes);
-    gradient.store(out->gradient);
+
+    BITFM_INLINE void store(Quadratic<Real>* out) const {
+        for (int t = 0; t < kLanes; ++t) gram[t].store(out->hessian + t * kLanes);
+        gradient.store(out->gradient);
+    }
+};
+
+template <class Real>
+BITFM_INLINE Real value_at(const Column<Real>& column, int64_t i) {
+    return column.value ? column.value[i] : Real(1);
+}
+
+template <class Real, bool kCross>
+void collect_rows(const RowState<Real>* states, const Column<Real>& column, const Real* v, Quadratic<Real>* out) {
+    Collected<Real, kCross> collected(v, *out);
+    for (int64_t i = 0; i < column.n; ++i) {
+        fetch_state(states, column, i);
+        collected.add(states[column.row[i]], value_at(column, i));
+    }
+    collected.store(out);
 }
 
 template <class Real>
@@ -234,31 +255,56 @@ void collect_shared(const RowState<Real>* states, const Column<Real>& column, co
     cross ? collect_rows<Real, true>(states, column, v, out) : collect_rows<Real, false>(states, column, v, out);
 }
 
+// Carries a feature's change into one row.
+template <class Real, bool kCross>
+BITFM_INLINE void apply_to_row(RowState<Real>& state, Real x, const Lanes<Real>& before, const Real* delta) {
+    using L = Lanes<Real>;
+    L step = L::load(delta), fall = L::fill(0);
+    if constexpr (!kCross) {
+        L o = L::load(state.sum_o);
+        Real along = dot(step, own_share(state.q, x, before));
+        state.sum_e -= along * state.count + dot(step, o) * x;
+        state.shift += along;
+        fall = o * along;
+    }
+    for (int t = 0; t < kLanes; ++t) fall += L::load(state.sum_oo + t * kLanes) * (delta[t] * x);
+    (L::load(state.sum_eo) - fall).store(state.sum_eo);
+    (L::load(state.q) + step * x).store(state.q);
+}
+
 template <class Real, bool kCross>
 void apply_rows(RowState<Real>* states, const Column<Real>& column, const Real* v, const Real* delta) {
-    using L = Lanes<Real>;
-    L before = L::load(v), step = L::load(delta);
+    const auto before = Lanes<Real>::load(v);
     for (int64_t i = 0; i < column.n; ++i) {
         fetch_state(states, column, i);
-        RowState<Real>& state = states[column.row[i]];
-        Real x = column.value ? column.value[i] : Real(1);
-        L fall = L::fill(0);
-        if constexpr (!kCross) {
-            L o = L::load(state.sum_o);
-            Real along = dot(step, own_share(state.q, x, before));
-            state.sum_e -= along * state.count + dot(step, o) * x;
-            state.shift += along;
-            fall = o * along;
-        }
-        for (int t = 0; t < kLanes; ++t) fall += L::load(state.sum_oo + t * kLanes) * (delta[t] * x);
-        (L::load(state.sum_eo) - fall).store(state.sum_eo);
-        (L::load(state.q) + step * x).store(state.q);
+        apply_to_row<Real, kCross>(states[column.row[i]], value_at(column, i), before, delta);
     }
 }
 
 template <class Real>
 void apply_shared(RowState<Real>* states, const Column<Real>& column, const Real* v, const Real* delta, bool cross) {
     cross ? apply_rows<Real, true>(states, column, v, delta) : apply_rows<Real, false>(states, column, v, delta);
+}
+
+template <class Real, bool kCross>
+void advance_rows(RowState<Real>* states, const Column<Real>& column, const Real* v, const Real* delta,
+                  const Column<Real>& next, const Real* next_v, Quadratic<Real>* out) {
+    const auto before = Lanes<Real>::load(v);
+    Collected<Real, kCross> collected(next_v, *out);
+    for (int64_t i = 0; i < column.n; ++i) {
+        fetch_state(states, column, i);
+        RowState<Real>& state = states[column.row[i]];
+        apply_to_row<Real, kCross>(state, value_at(column, i), before, delta);
+        collected.add(state, value_at(next, i));
+    }
+    collected.store(out);
+}
+
+template <class Real>
+void advance_shared(RowState<Real>* states, const Column<Real>& column, const Real* v, const Real* delta,
+                    const Column<Real>& next, const Real* next_v, bool cross, Quadratic<Real>* out) {
+    cross ? advance_rows<Real, true>(states, column, v, delta, next, next_v, out)
+          : advance_rows<Real, false>(states, column, v, delta, next, next_v, out);
 }
 
 template <class Real>

@@ -72,12 +72,15 @@ struct Column {
 template <class Real>
 struct SgdInput {
     int n_fields;
-    const int64_t* const* indptr;  // per field; null: identity
+    const int64_t* const* indptr;  // per field; null: identity, or dense
     const int32_t* const* indices;
     const Real* const* values;
-    const int64_t* first;       // first feature of each field
-    const int32_t* const* row;  // row of each interaction in the field's block
-    const int* block;           // of each field
+    const int8_t* const* levels;  // per field, rows × columns of a dense one; null: it is not
+    const int64_t* n_columns;     // of each field
+    const float* scale;           // of the levels of each field
+    const int64_t* first;         // first feature of each field
+    const int32_t* const* row;    // row of each interaction in the field's block
+    const int* block;             // of each field
     int n_blocks;
     const Real* target;
     const Real* weight;    // null: all 1
@@ -100,6 +103,9 @@ struct SweepKernels {
     void (*collect_shared)(const RowState<Real>*, const Column<Real>&, const Real* v, bool cross, Quadratic<Real>*);
     // ... carry a feature's change δ = v_new − v into the rows
     void (*apply_shared)(RowState<Real>*, const Column<Real>&, const Real* v, const Real* delta, bool cross);
+    // ... or do so and collect the next column, which has the same rows, in one pass over them
+    void (*advance_shared)(RowState<Real>*, const Column<Real>&, const Real* v, const Real* delta,
+                           const Column<Real>& next, const Real* next_v, bool cross, Quadratic<Real>*);
     // ... and the rows' changes into the residuals of their interactions; q0 is q at the start.
     void (*scatter_rows)(const RowIndex<Real>&, const RowState<Real>*, const Real* q0, Real* residual, int64_t begin,
                          int64_t end);

@@ -68,6 +68,13 @@ class Entries {
                 copy(field.first + row, 1);
                 continue;
             }
+            if (field.dense) {
+                field.visit_dense(row, [&](int64_t column, Real x) {
+                    copy(field.first + column, x);
+                    return false;
+                });
+                continue;
+            }
             const auto from = static_cast<size_t>(field.indptr[r]), to = static_cast<size_t>(field.indptr[r + 1]);
             if constexpr (std::is_same_v<Real, float>)
                 if (to - from >= kLongField) {

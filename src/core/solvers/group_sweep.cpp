@@ -37,6 +37,10 @@ struct SharedRows {
     void apply(const Column<Real>& column, const Real* v, const Real* delta) {
         kernels.apply_shared(states, column, v, delta, cross);
     }
+    void advance(const Column<Real>& column, const Real* v, const Real* delta, const Column<Real>& next,
+                 const Real* next_v, Quadratic<Real>* out) {
+        kernels.advance_shared(states, column, v, delta, next, next_v, cross, out);
+    }
 };
 
 // ... or interactions themselves.
@@ -52,6 +56,11 @@ struct DirectRows {
     }
     void apply(const Column<Real>& column, const Real* v, const Real* delta) {
         kernels.apply_direct(total, residual, column, v, delta, cross);
+    }
+    void advance(const Column<Real>& column, const Real* v, const Real* delta, const Column<Real>& next,
+                 const Real* next_v, Quadratic<Real>* out) {
+        apply(column, v, delta);
+        collect(next, next_v, out);
     }
 };
 
@@ -139,6 +148,45 @@ int64_t GroupSweep<Real>::sweep_bare(Team& team, size_t block, RuleInput<Real> r
     return changed;
 }
 
+// The same for a dense field, whose columns have the same rows: a feature's change is carried back and the next one's
+// problem gathered in one pass, piece by piece.
+template <class Real>
+template <class Rows>
+int64_t GroupSweep<Real>::sweep_dense(Team& team, size_t f, const RuleInput<Real>& rule, Rows& rows) {
+    const auto& kernels = isa().kernels->template sweep<Real>();
+    const Field<Real>& field = set_.design.fields[f];
+    const auto n = static_cast<int64_t>(set_.fields[f].row.size()), n_pieces = (n + kPiece - 1) / kPiece;
+    std::vector<Quadratic<Real>> pieces(static_cast<size_t>(n_pieces));
+    Real before[kLanes], delta[kLanes];
+    int64_t changed = 0;
+    int lanes = 0;  // of the last feature that have changed
+    for (int64_t j = 0; j <= field.n_columns; ++j) {
+        const bool more = j < field.n_columns;
+        const Column<Real> last = j > 0 ? set_.column(f, j - 1) : Column<Real>{},
+                           next = more ? set_.column(f, j) : last;
+        Real* v = more ? values(field.first + j) : nullptr;
+        team.run(n_pieces, 1, [&](int64_t begin, int64_t end, int) {
+            for (int64_t i = begin; i < end; ++i) {
+                const int64_t from = i * kPiece, to = std::min(from + kPiece, n);
+                pieces[i] = {};
+                if (lanes && more)
+                    rows.advance(piece_of(last, from, to), before, delta, piece_of(next, from, to), v, &pieces[i]);
+                else if (lanes)
+                    rows.apply(piece_of(last, from, to), before, delta);
+                else if (more)
+                    rows.collect(piece_of(next, from, to), v, &pieces[i]);
+            }
+        });
+        if (!more) break;
+        Quadratic<Real> problem{};
+        for (const auto& piece : pieces) add(problem, piece);
+        std::copy(v, v + kLanes, before);
+        lanes = kernels.solve(problem, rule, field.first + j, v, delta);
+        changed += lanes;
+    }
+    return changed;
+}
+
 template <class Real>
 template <class Rows>
 int64_t GroupSweep<Real>::sweep_field(Team& team, size_t f, const RuleInput<Real>& rule, Rows& rows) {
@@ -176,6 +224,7 @@ int64_t GroupSweep<Real>::sweep_field(Team& team, size_t f, const RuleInput<Real
                 rows.apply(piece_of(column, begin, end), before, delta);
             });
     };
+    if (set_.fields[f].dense) return sweep_dense(team, f, rule, rows);
     if (set_.fields[f].one_hot && field.n_columns >= kManyColumns)
         team.run(field.n_columns, kRowGrain, [&](int64_t begin, int64_t end, int) {
             for (int64_t j = begin; j < end; ++j) update(j, nullptr);

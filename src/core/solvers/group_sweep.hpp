@@ -77,6 +77,8 @@ class GroupSweep {
     int64_t sweep_fields(Team& team, size_t block, RuleInput<Real> rule, const Prior& prior, Rows& rows);
     template <class Rows>
     int64_t sweep_field(Team& team, size_t f, const RuleInput<Real>& rule, Rows& rows);
+    template <class Rows>
+    int64_t sweep_dense(Team& team, size_t f, const RuleInput<Real>& rule, Rows& rows);
 
     const TrainingSet<Real>& set_;
     const bool cross_;

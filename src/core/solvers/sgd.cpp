@@ -11,7 +11,8 @@ namespace bitfm {
 
 namespace {
 constexpr int64_t kChunk = 4096;
-}
+constexpr int8_t kNoLevels = 0;
+}  // namespace
 
 template <class Real>
 std::pair<double, double> sweep_sgd(Team& team, Residuals<Real>& residuals, double bias, std::span<Real> weights,
@@ -30,6 +31,9 @@ std::pair<double, double> sweep_sgd(Team& team, Residuals<Real>& residuals, doub
     std::vector<const int64_t*> indptr;
     std::vector<const int32_t*> indices, row;
     std::vector<const Real*> values;
+    std::vector<const int8_t*> levels;
+    std::vector<int64_t> n_columns;
+    std::vector<float> scale;
     std::vector<int64_t> first;
     std::vector<int> block;
     std::vector<Real> ridge_v(factor_ridge.begin(), factor_ridge.end());
@@ -38,6 +42,9 @@ std::pair<double, double> sweep_sgd(Team& team, Residuals<Real>& residuals, doub
         indptr.push_back(field.identity ? nullptr : field.indptr.data());
         indices.push_back(field.indices.data());
         values.push_back(field.values.data());
+        levels.push_back(!field.dense ? nullptr : field.levels.empty() ? &kNoLevels : field.levels.data());
+        n_columns.push_back(field.n_columns);
+        scale.push_back(field.scale);
         first.push_back(field.first);
         row.push_back(set.blocks[field.block].row_of.data());
         block.push_back(field.block);
@@ -60,6 +67,9 @@ std::pair<double, double> sweep_sgd(Team& team, Residuals<Real>& residuals, doub
                             .indptr = indptr.data(),
                             .indices = indices.data(),
                             .values = values.data(),
+                            .levels = levels.data(),
+                            .n_columns = n_columns.data(),
+                            .scale = scale.data(),
                             .first = first.data(),
                             .row = row.data(),
                             .block = block.data(),

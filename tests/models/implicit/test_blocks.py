@@ -179,8 +179,9 @@ def test_vectors_of_contexts_solve_their_equations():
 
 
 def test_an_intercept_is_one_more_feature():
-    features = SideFeatures.with_intercept(table_of([[0, 2], [0, 0], [3, 1]])).table
-    np.testing.assert_array_equal(features.toarray(), [[0, 2, 1], [0, 0, 1], [3, 1, 1]])
+    features = SideFeatures.with_intercept((table_of([[0, 2], [0, 0], [3, 1]]),))
+    vectors = np.array([[1, 0], [0, 10], [100, 1000]], np.float32)
+    np.testing.assert_array_equal(features.sums(vectors, 1), [[100, 1020], [100, 1000], [103, 1010]])
 
 
 def test_events_of_a_pair_count_together_but_not_without_end():

@@ -30,6 +30,7 @@ _BUILT_IN = {
         "standard": "number:Number",
         "text": "text:Text",
         "date": "dates:DateParts",
+        "vector": "vector:Vector",
         "ignore": "infer:Ignored",
     }.items()
 }

@@ -141,6 +141,8 @@ def _series_of(name: str, values: Any) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.alias(name)
     if isinstance(values, np.ndarray) and values.dtype != object:
+        if values.ndim == 2 and values.dtype.kind == "f":
+            return pl.Series(name, np.ascontiguousarray(values))
         if values.ndim != 1:
             return pl.Series(name, values.tolist())
         return _without_nan(pl.Series(name, np.ascontiguousarray(values)))

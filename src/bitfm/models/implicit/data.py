@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -104,24 +105,31 @@ class EventData:
     @cached_property
     def contexts(self) -> FeatureTable | None:
         """The features of contexts; None where there are none."""
-        return self.features(None)
+        found = self._tables_of(None)
+        return _beside(found) if found else None
 
-    def features(self, of: str | None) -> FeatureTable | None:
-        """Return all features of a block of users or items, or of contexts, beside each other; None if it has none."""
-        import scipy.sparse as sp
+    def features(self, of: str) -> tuple[FeatureTable, ...]:
+        """Return the features of users or of items in tables that follow each other: sparse ones as one, and dense."""
+        groups = groupby(self._tables_of(of), key=lambda table: table.is_dense)
+        return tuple(part for dense, group in groups for part in (group if dense else [_beside(list(group))]))
 
-        user, item = self.blocks
-        found = [table for (block, _), table in self.tables.items() if (block if block in (user, item) else None) == of]
-        if not found:
-            return None
-        joined = sp.csr_matrix(sp.hstack([table.to_csr() for table in found], format="csr"), dtype=np.float32)
-        return FeatureTable.sparse(
-            joined.indptr.astype(np.int64), joined.indices.astype(np.int32), joined.data, joined.shape[1]
-        )
+    def _tables_of(self, of: str | None) -> list[FeatureTable]:
+        """Return the tables of users, of items or, of None, of contexts."""
+        return [t for (block, _), t in self.tables.items() if (block if block in self.blocks else None) == of]
 
     def with_events(self, events: Events, each: EventList | None) -> EventData:
         """Return other events with the same features."""
         return replace(self, events=events, each=each)
+
+
+def _beside(tables: list[FeatureTable]) -> FeatureTable:
+    """Return the columns of all tables beside each other."""
+    import scipy.sparse as sp
+
+    joined = sp.csr_matrix(sp.hstack([table.to_csr() for table in tables], format="csr"), dtype=np.float32)
+    return FeatureTable.sparse(
+        joined.indptr.astype(np.int64), joined.indices.astype(np.int32), joined.data, joined.shape[1]
+    )
 
 
 def _together(blocks: list[Block], n: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import vector_sums
+from bitfm.core import multiply, vector_sums
 from bitfm.data.feature_table import FeatureTable
 
 __all__ = ["SideFeatures"]
@@ -20,40 +20,44 @@ _STEPS = 4  # of conjugate gradients per sweep, each from where the last sweep h
 
 @dataclass(frozen=True, eq=False)
 class SideFeatures:
-    """The features of users or of items.
+    """The features of users or of items, in tables beside each other.
 
     Their vectors v minimise Σ ω |c − Σ x v|² + strength · mean(ω) · |v|² over the rows c that have events.
     """
 
-    table: FeatureTable
+    tables: tuple[FeatureTable, ...]
     strength: float = 1.0
 
     @classmethod
-    def with_intercept(cls, table: FeatureTable) -> SideFeatures:
+    def with_intercept(cls, tables: tuple[FeatureTable, ...]) -> SideFeatures:
         """Put a feature that is 1 in every row beside others, as the last."""
-        indptr, indices, values = table.arrays()
-        ends = indptr[1:]
-        return cls(
-            FeatureTable.sparse(
-                indptr + np.arange(len(indptr)),
-                np.insert(indices, ends, np.int32(table.n_columns)).astype(np.int32),
-                np.insert(values.astype(np.float32), ends, np.float32(1)),
-                table.n_columns + 1,
-            )
-        )
+        return cls((*tables, FeatureTable.one_hot(np.zeros(len(tables[0]), np.int32), 1)))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of features."""
+        return sum(table.n_columns for table in self.tables)
 
     @cached_property
-    def _transposed(self) -> FeatureTable:
-        return self.table.transpose()
+    def _parts(self) -> list[tuple[FeatureTable | Vectors, FeatureTable | Vectors]]:
+        """The tables and their transposes, as matrices if they are dense."""
+        dense = [table.toarray().astype(np.float32, copy=False) if table.is_dense else None for table in self.tables]
+        both = zip(self.tables, dense, strict=True)
+        return [(table, table.transpose()) if x is None else (x, x.T) for table, x in both]
 
     def sums(self, vectors: Vectors, n_threads: int) -> Vectors:
         """Return Σ x v of every row."""
-        return _product(self.table, vectors, n_threads)
+        starts = np.cumsum([0, *(table.n_columns for table in self.tables)])
+        found = [
+            _product(part, vectors[start:end], n_threads)
+            for (part, _), start, end in zip(self._parts, starts, starts[1:], strict=False)
+        ]
+        return found[0] if len(found) == 1 else np.asarray(sum(found), np.float32)
 
     def fit(self, rows: Vectors, weights: npt.NDArray[np.float32], start: Vectors | None, n_threads: int) -> Vectors:
         """Return a vector per feature, by a few steps of conjugate gradients, all dimensions beside each other."""
         strength = np.float32(self.strength * weights[weights > 0].mean(dtype=np.float64))
-        found = np.zeros((self.table.n_columns, rows.shape[1]), np.float32) if start is None else start.copy()
+        found = np.zeros((self.n_columns, rows.shape[1]), np.float32) if start is None else start.copy()
         lacking = rows if start is None else rows - self.sums(found, n_threads)
         residual = self._pull(lacking * weights[:, None], n_threads) - strength * found
         direction, sizes = residual, _squares(residual)
@@ -69,10 +73,13 @@ class SideFeatures:
         return found
 
     def _pull(self, rows: Vectors, n_threads: int) -> Vectors:
-        return _product(self._transposed, rows, n_threads)
+        found = [_product(transposed, rows, n_threads) for _, transposed in self._parts]
+        return found[0] if len(found) == 1 else np.vstack(found)
 
 
-def _product(table: FeatureTable, vectors: Vectors, n_threads: int) -> Vectors:
+def _product(table: FeatureTable | Vectors, vectors: Vectors, n_threads: int) -> Vectors:
+    if isinstance(table, np.ndarray):
+        return multiply(table, vectors, n_threads)
     indptr, indices, values = table.arrays()
     return vector_sums(indptr, indices, values.astype(np.float32, copy=False), vectors, n_threads)
 

@@ -82,8 +82,8 @@ class EventFit:
         user, item = self.data.blocks
         of_users, of_items = self.data.features(user), self.data.features(item)
         return (
-            None if of_users is None else SideFeatures.with_intercept(of_users),  # of whom nothing is known is the mean
-            None if of_items is None else SideFeatures(of_items),
+            SideFeatures.with_intercept(of_users) if of_users else None,  # of whom nothing is known is the mean
+            SideFeatures(of_items) if of_items else None,
         )
 
     @property

@@ -138,13 +138,14 @@ class RatingState(State):
         log, width, n_ids = self.log.by_user, self.sizes.get(("user", "history")), self.sizes["user", "id"]
         if self.context or not 0 <= user < n_ids or width not in (None, log.n_columns):
             return None
-        if any(table.is_dense for table in self.users.tables):
-            return None
         design = Design32()
         design.add_block(1, _ROW)
         try:
             for table in self.users.tables:
-                design.add_table(table.n_columns, *table.row(user))
+                if table.has_levels:
+                    design.add_dense(table.values[user : user + 1], table.scale)
+                else:
+                    design.add_table(table.n_columns, *table.row(user))
             if width is not None:
                 indptr, items, _ = log.row(user)
                 values = np.full(len(items), 1 / np.sqrt(max(len(items), 1)), np.float32)
