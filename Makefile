@@ -10,7 +10,7 @@ CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 SECONDS := 300
 ATTACK  :=
 
-.PHONY: demo test fuzz test-research test-data lint format bench paper docs asan tsan coverage aarch64 clean
+.PHONY: demo test fuzz test-research test-data lint format bench paper docs asan tsan coverage wheels test-wheels clean
 
 # What a group of commands needs is installed once, and again when pyproject.toml changes.
 $(BIN)/python:
@@ -112,14 +112,13 @@ coverage:
 	$(COVERAGE)/bin/gcovr --root . --filter src/core/ --merge-lines --gcov-suspicious-hits-threshold 0 \
 	    --sort uncovered-percent build/coverage
 
-# The core without its binding, for another processor, with the cross compiler that PyPI's ziglang carries.
-aarch64: $(VENV)/.build-tools
-	$(PIP) install ziglang
-	@mkdir -p build/aarch64
-	$(BIN)/python -m ziglang c++ -target aarch64-linux-gnu -std=c++20 -O2 -Wall -Wextra -Werror -ffp-contract=off \
-	    -fPIC -shared -pthread -Isrc/core -DBITFM_ISA=portable -o build/aarch64/libbitfm_core.so \
-	    $(filter-out src/core/bind/%,$(filter %.cpp,$(CPP)))
-	@file build/aarch64/libbitfm_core.so 2>/dev/null || ls -l build/aarch64/libbitfm_core.so
+# Wheels for Linux, on x86-64 and aarch64, with the compiler that PyPI's ziglang carries. Python 3.11 builds one, a newer Python one for
+# itself and all that follow; both must be there. The tests need these, and for aarch64 the Debian packages qemu-user and mmdebstrap.
+PYTHONS := python3.11 python3.12
+wheels: $(VENV)/.group-wheels
+	$(BIN)/python tools/wheels.py build dist $(PYTHONS)
+test-wheels: $(VENV)/.group-wheels  ## audit the wheels, install them in clean environments, compare their models with this build's
+	$(BIN)/python tools/wheels.py test dist $(PYTHONS)
 
 clean:
-	rm -rf build docs/_build $(VENV) $(ASAN) $(TSAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist docs/_build $(VENV) $(ASAN) $(TSAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
