@@ -27,6 +27,7 @@ PAGES = [
     "docs/models.md",
     "docs/retrieval.md",
     "docs/evaluation.md",
+    "docs/production.md",
 ]
 
 
