@@ -28,6 +28,7 @@ PAGES = [
     "docs/retrieval.md",
     "docs/evaluation.md",
     "docs/production.md",
+    "docs/coming-from.md",
 ]
 
 
