@@ -3,19 +3,20 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+TOOLS  := "pip>=25.1" "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
 NATIVE := pyproject.toml CMakeLists.txt $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 CPP    := $(shell find src/core -name '*.cpp' -o -name '*.hpp')
 
 SECONDS := 300
 ATTACK  :=
 
-.PHONY: demo test fuzz test-research test-data lint format bench paper docs asan tsan coverage aarch64 clean
+.PHONY: demo test fuzz test-research test-data lint format bench paper docs asan tsan coverage wheels test-wheels clean
 
 # What a group of commands needs is installed once, and again when pyproject.toml changes.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 $(VENV)/.build-tools: | $(BIN)/python
-	$(PIP) install --upgrade pip "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(PIP) install --upgrade $(TOOLS)
 	@touch $@
 $(VENV)/.installed: $(NATIVE) $(VENV)/.build-tools
 	$(PIP) install --no-build-isolation --editable .
@@ -23,28 +24,34 @@ $(VENV)/.installed: $(NATIVE) $(VENV)/.build-tools
 $(VENV)/.extra-%: pyproject.toml $(VENV)/.installed
 	$(PIP) install --no-build-isolation --editable ".[$*]"
 	@touch $@
+$(VENV)/.group-%: pyproject.toml $(VENV)/.installed
+	$(PIP) install --group $*
+	@touch $@
 
-$(VENV)/.research-%: research/pyproject.toml $(VENV)/.installed
+$(VENV)/.research-extra-%: research/pyproject.toml $(VENV)/.installed
 	$(PIP) install --editable "./research[$*]"
+	@touch $@
+$(VENV)/.research-group-%: research/pyproject.toml $(VENV)/.installed
+	$(PIP) install --editable ./research --group research/pyproject.toml:$*
 	@touch $@
 
 demo: $(VENV)/.extra-plots  ## generate a bookshop, compare the models, recommend
 	$(BIN)/bitfm demo
 
-test: $(VENV)/.extra-test  ## the tests of bitfm
+test: $(VENV)/.group-test  ## the tests of bitfm
 	$(BIN)/python -m pytest --durations=10
 
-fuzz: $(VENV)/.extra-test  ## every attack, or ATTACK alone, for SECONDS; prints what came of them
+fuzz: $(VENV)/.group-test  ## every attack, or ATTACK alone, for SECONDS; prints what came of them
 	PYTHONPATH=tests $(BIN)/python tests/attacks/fuzz.py $(SECONDS) $(ATTACK)
 
-test-research: $(VENV)/.research-test  ## the tests of bitfm-research
+test-research: $(VENV)/.research-group-test  ## the tests of bitfm-research
 	$(BIN)/python -m pytest research
 
-test-data: $(VENV)/.research-test  ## the tests on the real data sets; BITFM_DATA says where they are
+test-data: $(VENV)/.research-group-test  ## the tests on the real data sets; BITFM_DATA says where they are
 	@test -d "$$BITFM_DATA" || { echo "BITFM_DATA must name the folder of the data sets; it is '$$BITFM_DATA'" >&2; exit 2; }
 	$(BIN)/python -m pytest research -m data
 
-lint: $(VENV)/.extra-lint  ## style and types
+lint: $(VENV)/.group-lint  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -52,18 +59,18 @@ lint: $(VENV)/.extra-lint  ## style and types
 	PYTHONPATH=src:research/src $(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
-format: $(VENV)/.extra-lint  ## put the style right
+format: $(VENV)/.group-lint  ## put the style right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
 
-bench: $(VENV)/.research-bench  ## every benchmark; BITFM_DATA says where the real data sets are
+bench: $(VENV)/.research-extra-bench  ## every benchmark; BITFM_DATA says where the real data sets are
 	$(BIN)/bitfm bench all
 
-paper: $(VENV)/.research-bench  ## the paper's experiments, into results/; BITFM_DATA says where the data sets are
+paper: $(VENV)/.research-extra-bench  ## the paper's experiments, into results/; BITFM_DATA says where the data sets are
 	$(BIN)/bitfm paper --out results
 
-docs: $(VENV)/.extra-docs $(VENV)/.research-test  ## the manual, in docs/_build/html
+docs: $(VENV)/.group-docs $(VENV)/.research-group-test  ## the manual, in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
@@ -71,9 +78,9 @@ docs: $(VENV)/.extra-docs $(VENV)/.research-test  ## the manual, in docs/_build/
 ASAN := .venv-asan
 asan:
 	$(PYTHON) -m venv $(ASAN)
-	$(ASAN)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(ASAN)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade $(TOOLS)
 	$(ASAN)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
-	    -C cmake.define.BITFM_SANITIZE=address,undefined -C cmake.build-type=RelWithDebInfo -C build-dir=build/asan ".[test]"
+	    -C cmake.define.BITFM_SANITIZE=address,undefined -C cmake.build-type=RelWithDebInfo -C build-dir=build/asan . --group test
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(ASAN)/bin/python -m pytest -q -p no:cacheprovider -m "not memory" $(or $(ASAN_TESTS),tests)
@@ -83,9 +90,9 @@ asan:
 TSAN := .venv-tsan
 tsan:
 	$(PYTHON) -m venv $(TSAN)
-	$(TSAN)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(TSAN)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade $(TOOLS)
 	$(TSAN)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
-	    -C cmake.define.BITFM_SANITIZE=thread -C cmake.build-type=RelWithDebInfo -C build-dir=build/tsan ".[test]"
+	    -C cmake.define.BITFM_SANITIZE=thread -C cmake.build-type=RelWithDebInfo -C build-dir=build/tsan . --group test
 	PYTHONPATH=tests LD_PRELOAD="$$(g++ -print-file-name=libtsan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
 	    TSAN_OPTIONS=exitcode=0:log_path=build/tsan/report _RJEM_MALLOC_CONF=background_thread:false \
 	    setarch -R $(TSAN)/bin/python tests/attacks/races.py $(SECONDS) build/tsan/report
@@ -94,10 +101,9 @@ tsan:
 COVERAGE := .venv-coverage
 coverage:
 	$(PYTHON) -m venv $(COVERAGE)
-	$(COVERAGE)/bin/python -m pip --disable-pip-version-check --quiet install "scikit-build-core>=0.10" "nanobind>=2.4" \
-	    cmake ninja "coverage>=7.10" "gcovr>=8.4"
+	$(COVERAGE)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade $(TOOLS) "coverage>=7.10" "gcovr>=8.4"
 	$(COVERAGE)/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation \
-	    -C cmake.define.BITFM_COVERAGE=ON -C build-dir=build/coverage --editable ".[test]"
+	    -C cmake.define.BITFM_COVERAGE=ON -C build-dir=build/coverage --editable . --group test
 	find build/coverage -name '*.gcda' -delete
 	$(COVERAGE)/bin/coverage erase
 	$(COVERAGE)/bin/coverage run -m pytest -q -p no:cacheprovider -m "not memory" $(COVERAGE_TESTS)
@@ -106,14 +112,13 @@ coverage:
 	$(COVERAGE)/bin/gcovr --root . --filter src/core/ --merge-lines --gcov-suspicious-hits-threshold 0 \
 	    --sort uncovered-percent build/coverage
 
-# The core without its binding, for another processor, with the cross compiler that PyPI's ziglang carries.
-aarch64: $(VENV)/.build-tools
-	$(PIP) install ziglang
-	@mkdir -p build/aarch64
-	$(BIN)/python -m ziglang c++ -target aarch64-linux-gnu -std=c++20 -O2 -Wall -Wextra -Werror -ffp-contract=off \
-	    -fPIC -shared -pthread -Isrc/core -DBITFM_ISA=portable -o build/aarch64/libbitfm_core.so \
-	    $(filter-out src/core/bind/%,$(filter %.cpp,$(CPP)))
-	@file build/aarch64/libbitfm_core.so 2>/dev/null || ls -l build/aarch64/libbitfm_core.so
+# Wheels for Linux, on x86-64 and aarch64, with the compiler that PyPI's ziglang carries. Python 3.11 builds one, a newer Python one for
+# itself and all that follow; both must be there. The tests need these, and for aarch64 the Debian packages qemu-user and mmdebstrap.
+PYTHONS := python3.11 python3.12
+wheels: $(VENV)/.group-wheels
+	$(BIN)/python tools/wheels.py build dist $(PYTHONS)
+test-wheels: $(VENV)/.group-wheels  ## audit the wheels, install them in clean environments, compare their models with this build's
+	$(BIN)/python tools/wheels.py test dist $(PYTHONS)
 
 clean:
-	rm -rf build docs/_build $(VENV) $(ASAN) $(TSAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist docs/_build $(VENV) $(ASAN) $(TSAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

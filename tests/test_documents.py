@@ -27,6 +27,8 @@ PAGES = [
     "docs/models.md",
     "docs/retrieval.md",
     "docs/evaluation.md",
+    "docs/production.md",
+    "docs/coming-from.md",
 ]
 
 

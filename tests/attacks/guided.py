@@ -28,7 +28,7 @@ _INSTRUMENTED = ("files", "parsing", "tables._dialect", "tables._separated", "ta
 def report(seconds: float) -> int:
     """Fuzz one format after the other in processes of their own, print the counts, and return how many were wrong."""
     if find_spec("atheris") is None:
-        print("guided: atheris is not installed; make .venv/.extra-fuzz installs it\n")
+        print("guided: atheris is not installed; make .venv/.group-fuzz installs it\n")
         return 0
     folder, wrong = Path(os.environ.get("FUZZ_FOLDER", "build/fuzz")), 0
     rows = [f"{'guided':28} {'tables':>14} {'new lines':>14} {'WRONG':>14} {'CRASHED':>14} {BY_POLARS:>16}"]
