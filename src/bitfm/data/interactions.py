@@ -72,7 +72,7 @@ class HeldOut(NamedTuple):
         return f"{self.share:g} of each user's interactions held out, seed {self.seed}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
     """One row per interaction: a rating or an event of a user and an item. Make it with `of`.
 
@@ -104,8 +104,10 @@ class Interactions:
     --------
     >>> ratings = {"user_id": [7, 7, 8, 7], "item_id": ["tea", "milk", "tea", "tea"], "rating": [5, 2, 4, 1]}
     >>> interactions = Interactions.of(ratings)
-    >>> len(interactions), len(interactions.latest())
-    (4, 3)
+    >>> interactions
+    Interactions(4 ratings)
+    >>> len(interactions.latest())
+    3
     >>> train, test = interactions.latest().split(0.5, seed=0)
     >>> len(train), len(test), str(train.held_out)
     (2, 1, "0.5 of each user's interactions held out, seed 0")
@@ -198,6 +200,9 @@ class Interactions:
             weights=weights,
         )
         return read if ratings is None else read._with_ratings(what, ~np.isnan(ratings))
+
+    def __repr__(self) -> str:
+        return f"Interactions({len(self)} {'events' if self.target is None else 'ratings'})"
 
     def __len__(self) -> int:
         return len(self.users)

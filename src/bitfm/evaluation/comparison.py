@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bitfm import _core
 from bitfm.evaluation.per_user import Mean, PerUser, Pooled, bootstrapped, check_draws, interval_of
+from bitfm.html import table
 from bitfm.validation import thread_count
 
 __all__ = ["Comparison", "compare", "holm"]
@@ -40,6 +41,11 @@ class Comparison:
     low: Mean
     high: Mean
     p_value: Mean
+
+    def _repr_html_(self) -> str:
+        named = {"difference": self.difference, "low": self.low, "high": self.high, "p-value": self.p_value}
+        rows = [(name, *np.atleast_1d(values).tolist()) for name, values in named.items()]
+        return table(rows, caption=f"Comparison of {self.n_users:,} users")
 
 
 @overload

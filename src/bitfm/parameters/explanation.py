@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Blocks, FieldSpan
+from bitfm.html import Markup, bar, details, table
 from bitfm.parameters.parameters import Parameters
 
 _MOST_PAIRS = 1000
 _ENTRIES_AT_ONCE = 1 << 22
+_MOST_SHOWN = 10
 
 __all__ = ["Explanation", "FeatureShare", "PairShare", "explain"]
 
@@ -38,7 +40,7 @@ class PairShare:
     contribution: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """One interaction's score: bias + Σ features + Σ pairs, each list with the largest contribution first.
 
@@ -57,7 +59,7 @@ class Explanation:
     pairs: list[PairShare]
     n_other_pairs: int = 0
     other_pairs: float = 0.0
-    totals: dict[str, float] = field(default_factory=dict, repr=False)
+    totals: dict[str, float] = field(default_factory=dict)
 
     def by_field(self) -> dict[str, float]:
         """Return the sums of the contributions by field, and by pair of fields; the largest first.
@@ -72,7 +74,7 @@ class Explanation:
         >>> "reader.id with book.author" in why.by_field()
         True
         """
-        return dict(sorted(self.totals.items(), key=lambda item: -abs(item[1])))
+        return dict(sorted(self.totals.items(), key=_largest_first))
 
     @property
     def score(self) -> float:
@@ -80,16 +82,48 @@ class Explanation:
         shares = sum(f.contribution for f in self.features) + sum(p.contribution for p in self.pairs)
         return self.bias + shares + self.other_pairs
 
+    def __repr__(self) -> str:
+        return f"Explanation(score {self.score:.4f}, {len(self.features)} features, {self._n_pairs} pairs)"
+
     def __str__(self) -> str:
-        lines = [f"score {self.score:.4f} = bias {self.bias:.4f}"]
-        shown_features = [f for f in self.features[:10] if abs(f.contribution) >= 5e-5]
-        shown_pairs = [p for p in self.pairs[:10] if abs(p.contribution) >= 5e-5]
-        amounts = ["" if f.value == 1 else f" = {f.value:g}" for f in shown_features]
-        lines += [f"  {f.contribution:+.4f}  {f.name}{x}" for f, x in zip(shown_features, amounts, strict=True)]
-        lines += [f"  {p.contribution:+.4f}  {p.names[0]} with {p.names[1]}" for p in shown_pairs]
-        there = len(self.features) + len(self.pairs) + self.n_other_pairs
-        left = there - len(shown_features) - len(shown_pairs)
+        features, pairs = self._named()
+        shown = [part for part in features[:_MOST_SHOWN] + pairs[:_MOST_SHOWN] if abs(part[1]) >= 5e-5]
+        left = len(features) + self._n_pairs - len(shown)
+        lines = [
+            f"score {self.score:.4f} = bias {self.bias:.4f}",
+            *(f"  {share:+.4f}  {name}" for name, share in shown),
+        ]
         return "\n".join(lines + ([f"  ... and {left} more"] if left else []))
+
+    def _repr_html_(self) -> str:
+        features, pairs = self._named()
+        shown = sorted(features + pairs, key=_largest_first)[:_MOST_SHOWN]
+        left = len(features) + self._n_pairs - len(shown)
+        others = self.score - self.bias - sum(share for _, share in shown)
+        rows = [*shown, (f"{left:,} more, together", others)] if left else shown
+        parts = _shares_html(rows, f"score {self.score:.4f} = bias {self.bias:.4f} and what these add:")
+        by_field = _shares_html(list(self.by_field().items())[:_MOST_SHOWN])
+        return parts + (details("The largest sums by field", by_field) if self.totals else "")
+
+    @property
+    def _n_pairs(self) -> int:
+        return len(self.pairs) + self.n_other_pairs
+
+    def _named(self) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+        """Return the contributions of features, and of pairs, by what people call them."""
+        amounts = ("" if f.value == 1 else f" = {f.value:g}" for f in self.features)
+        features = [(f"{f.name}{x}", f.contribution) for f, x in zip(self.features, amounts, strict=True)]
+        return features, [(f"{p.names[0]} with {p.names[1]}", p.contribution) for p in self.pairs]
+
+
+def _largest_first(share: tuple[str, float]) -> float:
+    return -abs(share[1])
+
+
+def _shares_html(shares: list[tuple[str, float]], caption: str = "") -> Markup:
+    """Return contributions as a table, with a bar beside each."""
+    largest = max((abs(share) for _, share in shares), default=0.0)
+    return table([(name, share, bar(share, largest)) for name, share in shares], caption=caption, floats="+.4f")
 
 
 def explain(

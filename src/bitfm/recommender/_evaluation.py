@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bitfm.html import table
+
 if TYPE_CHECKING:
     from bitfm.evaluation import PerUser, Pooled
 
@@ -77,6 +79,13 @@ class Evaluation:
         """Return the measures by the names that tables show."""
         values = {label: getattr(self, name) for name, label in self.labels().items()}
         return {label: value for label, value in values.items() if value is not None}
+
+    def _repr_html_(self) -> str:
+        tested = f"Evaluation on {self.interactions:,} interactions of {self.users:,} users"
+        between = self.intervals()
+        rows = [(label, value, *between.get(label, ("", ""))) for label, value in self.rows().items()]
+        head = ("", "", "low", "high") if between else ()
+        return table(rows if between else self.rows().items(), head=head, caption=tested)
 
     def labels(self) -> dict[str, str]:
         """Return what tables call the measures, by the names of the attributes."""

@@ -86,6 +86,12 @@ class State(ABC):
     columns: list[ColumnNote]  # what was made of each
     unsaved: Mapping[str, Any] = field(default_factory=dict)  # settings of the estimator that no file holds
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many users, items and interactions are known, by what they are called."""
+        interactions = "pairs with events" if self.target is None else "ratings"
+        return {"users": len(self.users), "items": len(self.items), interactions: self.log.by_user.n_entries}
+
     def side(self, name: str) -> Side:
         """Return users or items."""
         return self.users if name == "user" else self.items

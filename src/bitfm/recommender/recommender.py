@@ -19,6 +19,7 @@ from bitfm.errors import ModelFileError
 from bitfm.recommender import _inputs, _measuring
 from bitfm.recommender._changes import Changes
 from bitfm.recommender._evaluation import Evaluation
+from bitfm.recommender._html import state_html
 from bitfm.recommender._locks import new_lock
 from bitfm.recommender._queries import Queries
 from bitfm.recommender._settings import Settings
@@ -139,10 +140,11 @@ class Recommender(Settings, Queries, Views, Changes):
     def __repr__(self) -> str:
         if self._state is None:
             return f"Recommender({'' if self.bits is None else f'{self.bits} bits, '}not fitted)"
-        state = self._state
-        thing = "pairs with events" if state.target is None else "ratings"
-        sizes = f"{len(state.users)} users, {len(state.items)} items, {state.log.by_user.n_entries} {thing}"
-        return f"Recommender({sizes}, {state.parameters.bits} bits)"
+        sizes = ", ".join(f"{count} {name}" for name, count in self._state.counts.items())
+        return f"Recommender({sizes}, {self._state.parameters.bits} bits)"
+
+    def _repr_html_(self) -> str | None:
+        return None if self._state is None else state_html(self._state, self.held_out)
 
     def fit(
         self,
