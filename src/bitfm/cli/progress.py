@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["busy", "fit_progress"]
 
 PERIOD = 5.0  # seconds between lines
-_STAGES = {
-    "trial": "trying settings on a part",
-    "weights": "learning weights",
-    **dict.fromkeys(
-        ("regularization", "feature_strength", "ratio", "neighbors", "contexts"), "trying settings on a part"
-    ),
-    **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),
-    **dict.fromkeys(("distillation", "codes"), "learning bits"),
-}
 
 
 @contextlib.contextmanager
@@ -54,10 +45,11 @@ def fit_progress(title: str = "") -> Iterator[Callable[[Iteration], None]]:
 
         def show(iteration: Iteration) -> None:
             nonlocal said
-            stage = _STAGES.get(iteration.stage.removesuffix("-als"), iteration.stage)
-            said = f"{title}: {stage}" if title else stage
+            said = f"{title}: {iteration.activity}" if title else iteration.activity
             said += f", {iteration.number} of {iteration.total}"
-            progress.update(task, description=title or stage, total=iteration.total, completed=iteration.number)
+            progress.update(
+                task, description=title or iteration.activity, total=iteration.total, completed=iteration.number
+            )
 
         with contextlib.nullcontext() if _is_terminal() else _lines(lambda: said):
             yield show

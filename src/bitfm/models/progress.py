@@ -46,6 +46,20 @@ class Iteration:
     validation: float = nan
     seconds: float = 0.0
 
+    @property
+    def activity(self) -> str:
+        """What the stage does, in words: ``"learning bits"``."""
+        return _ACTIVITIES.get(self.stage.removesuffix("-als"), self.stage)
+
+
+_ACTIVITIES = {
+    **dict.fromkeys(
+        ("trial", "regularization", "feature_strength", "ratio", "neighbors", "contexts"), "trying settings on a part"
+    ),
+    "weights": "learning weights",
+    **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),
+    **dict.fromkeys(("distillation", "codes"), "learning bits"),
+}
 
 Callback = Callable[[Iteration], object]
 

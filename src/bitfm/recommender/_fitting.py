@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from bitfm.data.blocks import Blocks
 from bitfm.data.interactions import Interactions
 from bitfm.models import Callback
+from bitfm.models.notebook_bar import in_notebook, notebook_bar
 from bitfm.recommender._events.fitting import event_data, fit_events
 from bitfm.recommender._events.state import EventState
 from bitfm.recommender._ratings.fitting import fit_ratings, rating_data
@@ -43,8 +45,18 @@ def fit_state(
         for name, default in (("event_weights", None), ("half_life", None), ("keep_interactions", True)):
             if (value := getattr(settings, name)) != default:
                 raise ValueError(f"{name}={value!r} is for events, but there is a target; give target=None.")
-    tables = read_tables(given, users, items, title, filters, SideReader(settings.kinds or {}, decimal, dates))
-    return fit_events(settings, tables, callback) if events else fit_ratings(settings, tables, callback)
+    fit = fit_events if events else fit_ratings
+    with _progress(settings, callback) as shown:
+        tables = read_tables(given, users, items, title, filters, SideReader(settings.kinds or {}, decimal, dates))
+        return fit(settings, tables, shown)
+
+
+def _progress(settings: Recommender, callback: Callback | None) -> AbstractContextManager[Callback | None]:
+    """Give the callback of a fit: the caller's own, or a bar in a notebook where nobody has chosen anything else."""
+    chosen = callback is not None or settings.verbose is not None or bool(getattr(settings.model, "verbose", False))
+    if not chosen and in_notebook():
+        return notebook_bar()
+    return nullcontext(callback)
 
 
 def training_data(state: State, interactions: Interactions) -> tuple[Blocks, npt.NDArray[np.float64]]:

@@ -17,7 +17,7 @@ __all__ = ["settings_of_model", "shared_parts"]
 
 def settings_of_model(settings: Recommender, bits: int) -> dict[str, Any]:
     """Return what a model is told by a recommender that was not given one; `bits` is the default."""
-    about = {name: getattr(settings, name) for name in ("random_state", "n_jobs", "verbose")}
+    about = {"random_state": settings.random_state, "n_jobs": settings.n_jobs, "verbose": settings.verbose or 0}
     return {"bits": bits if settings.bits is None else settings.bits, **about}
 
 

@@ -55,7 +55,7 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True):
     keep_interactions: bool
     random_state: Annotated[int, msgspec.Meta(ge=0)]
     n_jobs: int | None
-    verbose: int
+    verbose: int | None
 
 
 class _Declared(msgspec.Struct, forbid_unknown_fields=True):

@@ -12,6 +12,7 @@ import numpy as np
 from bitfm.data.files import quoted
 from bitfm.data.interactions import Interactions
 from bitfm.errors import EmptyTableError
+from bitfm.html import table
 from bitfm.recommender._evaluation import Evaluation
 from bitfm.recommender._inputs import interactions_of
 from bitfm.recommender._measuring import evaluate, is_liked, is_ranked_by_interaction
@@ -82,6 +83,11 @@ class ModelComparison:
                 row |= {"p": test.p_value, "p adjusted": self.adjusted[name]}
             rows.append(row)
         return rows
+
+    def _repr_html_(self) -> str:
+        head = ("measure", "first", "second", "difference", "low", "high", "p", "p adjusted")
+        rows = [[row.get(name) for name in head] for row in self.rows()]
+        return table(rows, head=head, caption=f"Comparison on {self.first.interactions:,} interactions")
 
 
 def compare(

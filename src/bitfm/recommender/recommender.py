@@ -63,8 +63,8 @@ class Recommender(Settings, Queries, Views, Changes):
     random_state : int, default 0
     n_jobs : int, default -1
         Threads; -1 is all. The result does not depend on it.
-    verbose : int, default 0
-        Print one line per iteration.
+    verbose : int, optional
+        1 prints one line per iteration, 0 nothing. By default a notebook shows a bar, unless `fit` has a callback.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Recommender(Settings, Queries, Views, Changes):
     user_tower: str = "stored"
     random_state: int = 0
     n_jobs: int | None = -1
-    verbose: int = 0
+    verbose: int | None = None
 
     notes: dict[str, str] = field(default_factory=dict, init=False)
     held_out: HeldOut | None = field(default=None, init=False)
