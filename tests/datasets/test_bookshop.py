@@ -154,6 +154,10 @@ def test_expected_is_bias_plus_inner_product_and_broadcasts(shop: Bookshop) -> N
     table = table + truth.reader_taste @ truth.book_taste.T
     np.testing.assert_allclose(truth.expected(np.arange(2000)[:, None], np.arange(1000)), table)
     np.testing.assert_allclose(truth.expected([3, 5], [7, 7]), table[[3, 5], [7, 7]])
+    names = [shop.readers["reader"][3], shop.readers["reader"][5]]
+    np.testing.assert_array_equal(shop.true_stars(names, shop.books["title"][7:9]), truth.expected([3, 5], [7, 8]))
+    with pytest.raises(ValueError, match="'Nobody' is not in this bookshop"):
+        shop.true_stars(["Nobody"], shop.books["title"][:1])
 
 
 def test_reader_features_explain_part_of_the_taste(shop: Bookshop) -> None:

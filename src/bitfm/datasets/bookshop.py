@@ -6,6 +6,7 @@ start and warm start can both be shown and checked.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,9 +105,29 @@ class Bookshop:
         }
         return Blocks(reader=Block(self.reader_rows, of_readers), book=Block(self.book_rows, of_books))
 
+    def true_stars(self, readers: Iterable[str], titles: Iterable[str]) -> Floats:
+        """Return what readers would think of books, by name: `Truth.expected` of each reader and title.
+
+        Examples
+        --------
+        >>> shop = make_bookshop(n_readers=30, n_books=20, n_ratings=100)
+        >>> stars = shop.true_stars(shop.readers["reader"][:2], shop.books["title"][5:7])
+        >>> bool((stars == shop.truth.expected([0, 1], [5, 6])).all())
+        True
+        """
+        return self.truth.expected(_rows_of(self.readers["reader"], readers), _rows_of(self.books["title"], titles))
+
     def __repr__(self) -> str:
         sizes = len(self.readers["reader"]), len(self.books["title"]), len(self.reader_rows)
         return "Bookshop({} readers, {} books, {} ratings)".format(*sizes)
+
+
+def _rows_of(names: Iterable[str], wanted: Iterable[str]) -> NDArray[np.int64]:
+    row_of = {name: row for row, name in enumerate(names)}
+    try:
+        return np.array([row_of[name] for name in wanted], np.int64)
+    except KeyError as error:
+        raise ValueError(f"true_stars: {error.args[0]!r} is not in this bookshop; give names of it.") from None
 
 
 def make_bookshop(n_readers: int = 2000, n_books: int = 1000, n_ratings: int = 60_000, seed: int = 0) -> Bookshop:
