@@ -121,4 +121,4 @@ test-wheels: $(VENV)/.group-wheels  ## audit the wheels, install them in clean e
 	$(BIN)/python tools/wheels.py test dist $(PYTHONS)
 
 clean:
-	rm -rf build dist docs/_build $(VENV) $(ASAN) $(TSAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist docs/_build docs/examples $(VENV) $(ASAN) $(TSAN) $(COVERAGE) .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -15,8 +17,12 @@ author = "the bitfm developers"
 version = release = bitfm.__version__
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
+nb_execution_mode = "force"  # a notebook is kept without its outputs
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
@@ -32,6 +38,14 @@ python_maximum_signature_line_length = 90
 napoleon_google_docstring = False
 napoleon_use_ivar = True  # attributes are documented in the class, not a second time as members
 napoleon_use_rtype = False
+
+
+# The notebooks are pages as well. Sphinx takes what lies here; the other pages are one folder up.
+copies = Path(__file__).with_name("examples")
+shutil.rmtree(copies, ignore_errors=True)
+copies.mkdir()
+for notebook in Path(__file__).parents[1].glob("examples/*.ipynb"):
+    (copies / notebook.name).write_text(notebook.read_text().replace("](../docs/", "](../"))
 
 
 def _inline_math(self: Any, node: nodes.math) -> None:

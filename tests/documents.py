@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,8 +11,12 @@ ROOT = Path(__file__).parents[1]
 
 
 def run_page(page):
-    """Run the Python blocks of a page one after another, as a reader would paste them; implicit may be missing."""
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    """Run a page's Python blocks, or a notebook's cells, in order, as a reader would; implicit may be missing."""
+    text = (ROOT / page).read_text()
+    if page.endswith(".ipynb"):
+        blocks = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    else:
+        blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert blocks, f"{page} shows no code"
     names = {"__name__": page}
     for block in blocks:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import matplotlib.pyplot
 import pytest
 
 import bitfm.core
@@ -14,7 +17,7 @@ import bitfm.persist
 import bitfm.retrieval
 import bitfm.testing
 import bitfm.validation
-from documents import need_documented, run_page
+from documents import ROOT, need_documented, run_page
 
 PAGES = [
     pytest.param("README.md", marks=pytest.mark.true_teacher),
@@ -30,12 +33,23 @@ PAGES = [
     "docs/production.md",
     "docs/coming-from.md",
 ]
+NOTEBOOKS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*.ipynb"))
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(page)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_notebooks_run_and_are_kept_without_outputs(notebook, tmp_path, monkeypatch):
+    cells = json.loads((ROOT / notebook).read_text())["cells"]
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
+    monkeypatch.chdir(tmp_path)
+    with matplotlib.rc_context():
+        run_page(notebook)
+        matplotlib.pyplot.close("all")
 
 
 def test_every_public_name_is_documented_and_exported():
