@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+import bitfm
 from bitfm import Evaluation, Recommender
 from bitfm.evaluation import PerUser, compare
 from bitfm.recommender import Vectors
@@ -65,6 +66,17 @@ def test_a_comparison_has_a_column_for_each_k():
     assert Reader(one._repr_html_()).texts[:3] == ["Comparison of 6 users", "difference", "0.2500"]
     two = compare(PerUser(users, np.full((6, 2), 0.75), (1, 5)), PerUser(users, np.full((6, 2), 0.5), (1, 5)))
     assert Reader(two._repr_html_()).texts[1:4] == ["difference", "0.2500", "0.2500"]
+
+
+def test_intervals_and_comparisons_of_models_are_shown(rec, shop):
+    tested = rec.evaluate(shop.ratings)
+    texts = Reader(tested._repr_html_()).texts
+    low, high = tested.intervals()["RMSE"]
+    assert texts[texts.index("RMSE") :][:4] == ["RMSE", f"{tested.rmse:.4f}", f"{low:.4f}", f"{high:.4f}"]
+    other = Recommender(bits=8).fit(**{**shop.tables, "interactions": shop.ratings[:3000]})
+    found = bitfm.compare(rec, other, pl.DataFrame({**shop.ratings[:50].to_dict(), "reader": ["new"] * 50}))
+    read = Reader(found._repr_html_()).texts
+    assert [row["measure"] for row in found.rows()] == [text for text in read if text in ("NDCG@10", "RMSE", "MAE")]
 
 
 def test_vectors_show_a_corner():
