@@ -59,6 +59,8 @@ class DistillationFit:
 
     def __post_init__(self) -> None:
         self._rng, self._pairs = np.random.default_rng(self.seed), "across" if self.across else "all"
+        self._middle = float(np.mean(self.y))
+        self.y = self.y - self._middle  # what is far from 0 leaves few digits to single precision
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
     def run(self) -> CodeParameters:
@@ -66,7 +68,9 @@ class DistillationFit:
         view, strength = None, self.strength if self.strength is not None else float("inf")
         choice = _Choice(strength, np.ones(len(self.blocks.fields)))
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
-            parameters = teacher_parameters(self.teacher, self.blocks, self.y, across=self.across, seed=self.seed)
+            y = self.y + self._middle
+            parameters = teacher_parameters(self.teacher, self.blocks, y, across=self.across, seed=self.seed)
+            parameters = parameters._replace(bias=parameters.bias - self._middle)
             view = _TrainingView(self.blocks, self.y, parameters, self.across, self.threads)
         else:
             held_out = self._rng.random(len(self.y)) < self.validation_fraction
@@ -76,7 +80,8 @@ class DistillationFit:
         view = view or self._fit_teacher(self.blocks, self.y, "teacher")
         distillation = self._fit_codes(view)
         self._fit_codes_to_data(view, distillation, choice.strength)
-        return self._fit_weights(view, distillation, choice.scales)
+        fitted = self._fit_weights(view, distillation, choice.scales)
+        return replace(fitted, bias=fitted.bias + self._middle)
 
     def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _TrainingView]:
         """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well."""

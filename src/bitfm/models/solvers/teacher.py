@@ -53,11 +53,10 @@ def teacher_by_descent(
     blocks: Blocks, y: Floats, *, across: bool, seed: int, n_threads: int, callback: Callback
 ) -> FMParameters:
     """Fit a teacher by coordinate descent, whose errors differ from those of draws: the mean of both is better."""
-    middle, unit = float(np.mean(y)), float(np.std(y)) or 1.0
     model = FM(_RANK, n_iter=_SWEEPS, tol=0, pairs="across" if across else "all", random_state=seed, n_jobs=n_threads)
     model.set_params(regularization=ridge_by_field(blocks), linear_regularization=_WEIGHT_RIDGE)
-    model.fit(blocks, (y - middle) / unit, callback=callback)
-    return FMParameters(model.bias_, model.weights_, model.factors_).scaled(unit, -middle / unit)
+    model.fit(blocks, y, callback=callback)
+    return FMParameters(model.bias_, model.weights_, model.factors_)
 
 
 def ridge_by_field(blocks: Blocks) -> dict[str, float]:
