@@ -15,6 +15,7 @@ from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.fm import FM
 from bitfm.models.progress import Iteration, Progress
+from bitfm.models.solvers.held_out import HeldOutPart, Verdict
 from bitfm.models.solvers.teacher import TeacherParameters, default_teacher, teacher_by_descent, teacher_parameters
 from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
 from bitfm.parameters import CodeParameters
@@ -26,6 +27,8 @@ _WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
 _WEIGHTS_SETTLED = 1e-4  # share of the loss that a sweep may still take away when the weights are done
 _SCALE_SPREAD = 0.3  # a field's scale is expected within this of 1
 _STRENGTHS = (float("inf"), 10.0)  # λ to choose from, falling: less has never helped
+# Of weights without codes, times the teacher's, which are too weak where there is little to learn; histories have none.
+_PENALTIES, _NO_WEIGHTS = (1.0, 3.0, 10.0), 1000.0
 _DATA_SWEEPS = 3
 
 
@@ -33,10 +36,11 @@ Distillation: TypeAlias = RowDistillation | FeatureDistillation
 
 
 class _Choice(NamedTuple):
-    """What the validation part decides: λ, and by how much to scale each field's gains."""
+    """What the validation part decides: λ, by how much to scale each field's gains, and the weights' penalties."""
 
     strength: float
     scales: npt.NDArray[np.float64]
+    penalties: npt.NDArray[np.float64] | float = 1.0  # times the teacher's
 
 
 @dataclass
@@ -80,35 +84,39 @@ class DistillationFit:
         view = view or self._fit_teacher(self.blocks, self.y, "teacher")
         distillation = self._fit_codes(view)
         self._fit_codes_to_data(view, distillation, choice.strength)
-        fitted = self._fit_weights(view, distillation, choice.scales)
+        fitted = self._fit_weights(view, distillation, choice)
         return replace(fitted, bias=fitted.bias + self._middle)
 
     def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _TrainingView]:
         """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well."""
-        unseen, truth, learnt = self.blocks[held_out], self.y[held_out], self.blocks[~held_out]
+        part, learnt = HeldOutPart(self.blocks[held_out], self.y[held_out], self.threads), self.blocks[~held_out]
         view = self._fit_teacher(learnt, self.y[~held_out], "trial")
         distillation = self._fit_codes(view)
-
-        def errors(parameters: CodeParameters) -> Floats:
-            return np.asarray((truth - parameters.scores(unseen.design(), self.threads)) ** 2)
-
         as_is, nothing = np.ones(len(learnt.fields)), np.zeros(len(learnt.fields))
-        best, least = _Choice(float("inf"), nothing), (linear := errors(self._fit_weights(view, distillation, nothing)))
+
+        def verdict(choice: _Choice) -> Verdict:
+            return part.judge(self._fit_weights(view, distillation, choice))
+
+        plain = _Choice(float("inf"), nothing)
+        linear = verdict(plain)
+        for penalty in _PENALTIES:
+            penalties = np.where(_seen(learnt), _NO_WEIGHTS, penalty)
+            other = verdict(choice := _Choice(float("inf"), nothing, penalties))
+            if _better(other, linear):
+                plain, linear = choice, other
+        best, least = plain, linear
         strengths = _STRENGTHS if self.strength is None else (self.strength,)
         for strength in strengths if self.across else (float("inf"),):
             self._fit_codes_to_data(view, distillation, strength)
-            unscaled = self._fit_weights(view, distillation, as_is)
+            unscaled = self._fit_weights(view, distillation, _Choice(strength, as_is))
             linear_part = replace(unscaled, gains=np.zeros_like(unscaled.gains))
-            left = truth - linear_part.scores(unseen.design(), self.threads)
-            fitted = distillation.fit_scales(unseen, left, spread=_SCALE_SPREAD)
-            for scales, candidate in ((fitted, self._fit_weights(view, distillation, fitted)), (as_is, unscaled)):
-                squares = errors(candidate)
-                if squares.mean() < least.mean():
-                    best, least = _Choice(strength, scales), squares
-        saved = linear - least  # codes have to save more than one standard error, or else there are none: gains are 0
-        if len(saved) < 2 or saved.mean() < saved.std(ddof=1) / np.sqrt(len(saved)):
-            best = _Choice(float("inf"), nothing)
-        return best, view
+            left = part.y - linear_part.scores(part.blocks.design(), self.threads)
+            fitted = distillation.fit_scales(part.blocks, left, spread=_SCALE_SPREAD)
+            for scales in (fitted, as_is):
+                found = verdict(choice := _Choice(strength, scales))
+                if best is plain or found.error < least.error:
+                    best, least = choice, found
+        return best if _better(least, linear) else plain, view
 
     def _fit_teacher(self, blocks: Blocks, y: Floats, stage: str) -> _TrainingView:
         """Fit a teacher: the one asked for, or by default two that are better together."""
@@ -166,15 +174,14 @@ class DistillationFit:
             if self._stopped or not flips:
                 break
 
-    def _fit_weights(
-        self, view: _TrainingView, distillation: Distillation, scales: npt.NDArray[np.float64]
-    ) -> CodeParameters:
+    def _fit_weights(self, view: _TrainingView, distillation: Distillation, choice: _Choice) -> CodeParameters:
         """Fit weights and bias to what the codes leave."""
         sizes, loss = [f.size for f in view.blocks.fields], float("inf")
-        gains = distillation.gains * np.repeat(scales, sizes).astype(np.float32)
+        gains = distillation.gains * np.repeat(choice.scales, sizes).astype(np.float32)
         trainer, weights, bias = view.open(distillation.codes, gains)
+        ridge = view.teacher.ridge * choice.penalties
         for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
-            bias = trainer.sweep_weights(bias, weights, view.teacher.ridge, True, self.threads)
+            bias = trainer.sweep_weights(bias, weights, ridge, True, self.threads)
             before, loss = loss, trainer.loss(self.threads)
             if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
                 break
@@ -203,3 +210,19 @@ class _TrainingView:
             weights, bias = np.zeros_like(weights), float(np.mean(self.y))
             self._trainer.reset_codes(bias, weights, codes, gains, self.threads)
         return self._trainer, weights, bias
+
+
+def _seen(blocks: Blocks) -> npt.NDArray[np.bool_]:
+    """Return of each field whether it is a history, or raters: whether its columns are the rows of another block."""
+    rows = {name: block.n_rows for name, block in blocks.blocks.items()}
+    return np.array([
+        not table.identity and any(table.n_columns == n for other, n in rows.items() if other != name)
+        for name, block in blocks.blocks.items()
+        for table in block.tables.values()
+    ])  # fmt: skip
+
+
+def _better(one: Verdict, other: Verdict) -> bool:
+    """Whether one is better by more than a standard error, in error or clearly in order, and not worse in the other."""
+    saves, ranks = one.saves(other), one.ranks_above(other)
+    return (saves > 1 and ranks > -1) or (ranks > 2 and saves > -1)
