@@ -14,7 +14,8 @@ def judged(users, y, scores):
     blocks = Blocks(user=Block(users, {"id": np.eye(max(users) + 1)}), item=Block(np.arange(n), {"id": np.eye(n)}))
     weights = np.concatenate([np.zeros(max(users) + 1), scores])
     parameters = FactorParameters(blocks.fields, 0.0, weights, np.zeros((len(weights), 0), np.float32), "all")
-    return HeldOutPart(blocks, np.asarray(y, float), 1).judge(parameters)
+    part = HeldOutPart(blocks, np.asarray(y, float), 1)
+    return part.judge(part.scores(parameters))
 
 
 def test_the_order_is_that_of_all_pairs_of_a_user():

@@ -18,7 +18,7 @@ _LAGS = 8  # each interaction is compared with as many others of its user
 
 
 class Verdict(NamedTuple):
-    """Of parameters: the squared error of each interaction, and each user's share of pairs in the right order."""
+    """Of scores: the squared error of each interaction, and each user's share of pairs in the right order."""
 
     squares: npt.NDArray[np.float64]
     order: npt.NDArray[np.float64]
@@ -45,9 +45,12 @@ class HeldOutPart:
     y: Floats
     n_threads: int
 
-    def judge(self, parameters: Parameters) -> Verdict:
+    def scores(self, parameters: Parameters) -> npt.NDArray[np.float64]:
+        """Return what parameters predict."""
+        return np.asarray(parameters.scores(self.blocks.design(), self.n_threads), np.float64)
+
+    def judge(self, scores: npt.NDArray[np.float64]) -> Verdict:
         """Compare scores with targets."""
-        scores = np.asarray(parameters.scores(self.blocks.design(), self.n_threads), np.float64)
         return Verdict((self.y - scores) ** 2, self._order(scores))
 
     def _order(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

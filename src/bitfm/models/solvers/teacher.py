@@ -23,6 +23,7 @@ _RANK = 16
 _CHAINS, _TRIAL_CHAINS = 4, 2
 _DRAWS, _KEPT_SWEEPS = 16, 32  # draws of a chain, and the sweeps they are spread over
 _MOST_BYTES = 2**30  # of draws
+_HEAVY = 4_000_000  # entries of the tables, from which on there are half as many chains: each sees enough
 _WIDTH = 4  # numbers kept per factor of the teacher
 _EXAMPLES = 4096
 # Of the teacher by coordinate descent, for targets of variance 1; the first λ is for a side's largest field.
@@ -84,6 +85,8 @@ def _breadth(masses: Floats) -> float:
 def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
     """Return the default teacher, by Gibbs sampling, with fewer draws where they would be large, and for a trial."""
     chains = _TRIAL_CHAINS if trial else _CHAINS
+    if blocks.n_entries > _HEAVY:
+        chains //= 2
     draws = _DRAWS * chains
     while draws > chains and draws * _RANK * blocks.n_features * blocks.dtype.itemsize > _MOST_BYTES:
         draws //= 2
