@@ -145,5 +145,5 @@ def test_what_is_no_list_of_texts_is_refused(texts, told):
 
 @pytest.mark.parametrize("texts", [[], [None], ["the of"]])
 def test_texts_without_words_are_refused(texts):
-    with pytest.raises(ValueError, match="empty vocabulary"):
+    with pytest.raises(ValueError, match="Words: no word is left"):
         Words().fit(texts)

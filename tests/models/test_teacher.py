@@ -30,7 +30,7 @@ def test_the_default_teacher_is_the_default_machine_and_a_trial_has_half_of_it()
 def test_draws_are_fewer_where_features_are_many(trial, dtype):
     draws = []
     for n in 2 ** np.arange(10, 31):
-        X = SimpleNamespace(n_features=int(n), dtype=np.dtype(dtype))
+        X = SimpleNamespace(n_features=int(n), n_entries=0, dtype=np.dtype(dtype))
         teacher = default_teacher(X, trial=trial)
         fits = teacher.n_samples * teacher.rank * n * X.dtype.itemsize <= 2**30
         assert fits or teacher.n_samples == teacher.n_chains
@@ -38,6 +38,8 @@ def test_draws_are_fewer_where_features_are_many(trial, dtype):
         draws.append(teacher.n_samples)
     assert draws == sorted(draws, reverse=True)
     assert draws[0] > draws[-1]
+    heavy = default_teacher(SimpleNamespace(n_features=1024, n_entries=10**7, dtype=np.dtype(dtype)), trial=trial)
+    assert (heavy.n_chains, heavy.n_samples) == ((1, 16) if trial else (2, 32))
 
 
 def drawn(X, rank, n, seed=0, noise=0.0):

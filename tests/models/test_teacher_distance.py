@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from bitfm import Block, Blocks, _core
 from bitfm.core import make_trainer, pack_signs, unpack_codes
 from bitfm.data.feature_table import FeatureTable
-from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation, _above
+from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation, _above, _sample
 from problems import KINDS, float64, random_blocks, scores
 
 ACROSS = ("bare", "context", "shared", "mixed")  # two or three blocks; ids alone, or beside features
@@ -437,3 +438,16 @@ def test_steps_of_long_rows_are_by_a_positive_definite_matrix(bits):
     assert np.linalg.eigvalsh(above)[0] > 0
     assert np.linalg.eigvalsh(above - H)[0] >= 0
     np.testing.assert_allclose(above, H, rtol=bits * 1e-6)
+
+
+def test_contexts_are_sampled_and_ids_are_not():
+    rng = np.random.default_rng(0)
+    words = sp.csr_matrix((rng.random((500, 6)) < 0.3).astype(np.float32))
+    contexts, ids = Block(rng.integers(500, size=900), {"words": words}), Block(np.arange(500), {"id": np.eye(500)})
+    some = _sample(contexts, 100, 0)
+    assert len(some.rows) == 100 >= some.n_rows
+    expected = np.asarray(words[contexts.rows].mean(axis=0)).ravel()
+    found = np.asarray(some.tables["words"].to_csr()[some.rows].mean(axis=0)).ravel()
+    np.testing.assert_allclose(found, expected, atol=0.2)
+    for block, most in ((ids, 100), (contexts, None), (contexts, 500)):
+        assert _sample(block, most, 0) is block

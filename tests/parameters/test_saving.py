@@ -214,6 +214,14 @@ def test_an_unknown_layout_is_refused(path, layout):
     )
 
 
+@pytest.mark.parametrize(
+    "targets", [3, [], [1, 2], [0, 1, 1], [-1, 1, 1], [1, 1, -1], [1, "x", 1], [1, None, 1], [1] * 4]
+)
+def test_moments_of_targets_are_of_their_range(path, targets):
+    tensors, about = packed("factors")
+    refused(path, tensors, about | {"targets": targets}, "malformed entry 'model'.*targets")
+
+
 @pytest.mark.parametrize("pairs", ["", "auto", "cross", "x" * 9999])
 def test_unknown_pairs_are_refused(path, pairs):
     tensors, about = packed("codes")

@@ -52,10 +52,9 @@ def fit_bias(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> BiasModel:
 
 def fit_als(X: Blocks, y: npt.NDArray[np.float64], seed: int) -> FM:
     """Fit an FM of 16 factors with the λ and the number of sweeps that predict a part of the data best."""
-    unit = float(np.std(y)) or 1.0  # factors' λ grows with the targets, weights' λ does not
     by_field = ridge_by_field(X)
-    ridges: list[Any] = [{name: unit * strength * λ for name, λ in by_field.items()} for strength in _STRENGTHS]
-    ridges += [unit * λ for λ in _RIDGES]
+    ridges: list[Any] = [{name: strength * λ for name, λ in by_field.items()} for strength in _STRENGTHS]
+    ridges += _RIDGES
     shared: dict[str, Any] = {"linear_regularization": 10.0, "pairs": "across", "random_state": seed}
     if len(y) < _FEW:
         return FM(regularization=ridges[0], **shared).fit(X, y)

@@ -2,6 +2,7 @@
 
 from bitfm._core import (
     Design32,
+    WordCounter,
     available_isas,
     distill_field,
     distill_pairs,
@@ -41,6 +42,7 @@ __all__ = [
     "Design",
     "Design32",
     "Trainer",
+    "WordCounter",
     "as_reals",
     "available_isas",
     "best_of_scores",

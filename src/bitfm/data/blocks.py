@@ -164,6 +164,12 @@ class Blocks:
         return len(self), self.n_features
 
     @property
+    def n_entries(self) -> int:
+        """Number of non-zeros of the tables, of which identities have none to keep."""
+        tables = (table for block in self.blocks.values() for table in block.tables.values())
+        return sum(table.n_entries for table in tables if not table.identity)
+
+    @property
     def n_features(self) -> int:
         """Number of columns of the matrix."""
         return sum(block.n_features for block in self.blocks.values())

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
-from bitfm.data.columns.text import tfidf_table
-from bitfm.validation import check_integer
+from bitfm.data.columns.text import WordCounts, tfidf_table
+from bitfm.validation import check_integer, check_real
 
 
 class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -56,11 +57,22 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, texts: Iterable[str | None], y: Any = None) -> Words:
         """Choose the words; None, or NaN as in a data frame, is an empty text, and `y` is ignored."""
         n = check_integer("Words: max_words", self.max_words, 1)
-        every = TfidfVectorizer(stop_words=self.stop_words, min_df=self.min_df, norm=None)
-        weight = np.asarray(every.fit_transform(_strings(texts)).sum(axis=0)).ravel()
-        kept = np.sort(np.argsort(-weight, kind="stable")[:n])  # stable: of equal words, the first by the alphabet
-        self.words_: npt.NDArray[Any] = every.get_feature_names_out()[kept]
-        self.idf_: npt.NDArray[np.float64] = every.idf_[kept]
+        left_out = _stop_words(self.stop_words)
+        found = WordCounts.of(_strings(texts))
+        n_texts, n_words = len(found.indptr) - 1, len(found.words)
+        n_having = np.bincount(found.numbers, minlength=n_words)
+        least = self.min_df if isinstance(self.min_df, Integral) else check_real("Words: min_df", self.min_df) * n_texts
+        kept = [place for place in np.flatnonzero(n_having >= least) if found.words[place] not in left_out]
+        if not kept:
+            raise ValueError(
+                "Words: no word is left of the texts; give others, or fewer stop_words and a lower min_df."
+            )
+        order = sorted(kept, key=found.words.__getitem__)
+        idf = np.log((1 + n_texts) / (1 + n_having[order])) + 1
+        weight = np.bincount(found.numbers, found.counts, n_words)[order] * idf
+        best = np.sort(np.argsort(-weight, kind="stable")[:n])  # stable: of equal words, the first by the alphabet
+        self.words_: npt.NDArray[Any] = np.array([found.words[order[place]] for place in best], object)
+        self.idf_: npt.NDArray[np.float64] = idf[best]
         return self
 
     def fit_transform(self, texts: Iterable[str | None], y: Any = None) -> sp.csr_matrix:
@@ -83,6 +95,14 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
+
+
+def _stop_words(given: Any) -> Collection[str]:
+    if given is None or (isinstance(given, str) and given == "english"):
+        return ENGLISH_STOP_WORDS if given else ()
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise ValueError(f"Words: stop_words must be 'english', a list of words or None, got {given!r}.")
+    return frozenset(given)
 
 
 def _strings(texts: Iterable[str | None]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from bitfm.models.fm import FM
 from bitfm.models.implicit import ImplicitFM
 from bitfm.models.progress import Callback, Iteration
 from bitfm.models.solvers.gibbs import Samples
+from bitfm.models.targets import TargetMoments
 
 __all__ = [
     "FM",
@@ -20,5 +21,6 @@ __all__ = [
     "ImplicitFM",
     "Iteration",
     "Samples",
+    "TargetMoments",
     "register_kind",
 ]

@@ -13,6 +13,7 @@ from bitfm.data.blocks import FieldSizes
 from bitfm.data.one_hot import split_one_hot
 from bitfm.models.base import FeatureModel, check_finite, counted
 from bitfm.models.progress import Callback
+from bitfm.models.targets import TargetMoments
 from bitfm.validation import check_integer, check_real, thread_count
 
 __all__ = ["BiasModel"]
@@ -25,7 +26,7 @@ class BiasModel(FeatureModel):
     Parameters
     ----------
     regularization : float or mapping of field names to floats, default 3.0
-        λ of Σ e² + λ Σ w².
+        λ of Σ e² + λ Σ w². The units of the targets do not matter.
     max_iter : int, default 100
         Sweeps of coordinate descent at most.
     tol : float, default 1e-7
@@ -72,8 +73,9 @@ class BiasModel(FeatureModel):
             blocks = split_one_hot(blocks)
             ridge = self._per_field("regularization", blocks)
             penalty = np.repeat(ridge, [field.size for field in blocks.fields])
-            trainer = make_trainer(blocks.design(), y, sample_weight, across=False)
-            bias, weights = float(np.average(y, weights=counted(sample_weight))), np.zeros(len(penalty), blocks.dtype)
+            units = TargetMoments.of(y, counted(sample_weight)).units(blocks.dtype)
+            trainer = make_trainer(blocks.design(), units.standardise(y), sample_weight, across=False)
+            progress.unit, bias, weights = units.unit, 0.0, np.zeros(len(penalty), blocks.dtype)
             trainer.reset_reals(bias, weights, np.zeros((len(weights), 0), blocks.dtype), threads)
             for number in range(1, max_iter + 1):
                 bias = trainer.sweep_weights(bias, weights, ridge, True, threads)
@@ -82,5 +84,6 @@ class BiasModel(FeatureModel):
                 check_finite("weights", number, objective)
                 if progress.report("weights", number, max_iter, loss, objective) or progress.settled(tol):
                     break
-            self.bias_, self.weights_ = bias, weights
+            self.bias_ = units.middle + units.unit * bias
+            self.weights_ = weights * weights.dtype.type(units.unit)
         return self

@@ -16,11 +16,12 @@ from bitfm.data.blocks import Blocks, FieldSizes
 from bitfm.data.one_hot import split_one_hot
 from bitfm.errors import ModelFileError
 from bitfm.models.base import FeatureModel, Floats, counted
-from bitfm.models.losses import LOSSES, Loss
+from bitfm.models.losses import LOSSES, Loss, SquaredLoss
 from bitfm.models.progress import Callback, Progress
 from bitfm.models.solvers import SOLVERS, Examples, FMParameters, FMProblem, FMSettings, Solution
 from bitfm.models.solvers.gibbs import Samples, by_feature, from_features, last_draws
-from bitfm.parameters import FactorParameters
+from bitfm.models.targets import TargetMoments, TargetUnits
+from bitfm.parameters import FactorParameters, ModelRecord, Parameters
 from bitfm.persist import Tensors
 from bitfm.validation import check_choice, check_integer, check_real, thread_count
 
@@ -47,10 +48,10 @@ class FM(FeatureModel):
     rank : int, default 16
         Factors per feature.
     solver : {"als", "sgd", "gibbs"}, default "als"
-        ``"als"``: coordinate descent on Σ e² + λ Σ v². ``"sgd"``: stochastic gradient descent as libFM does it, one
-        step per interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it draws the
-        parameters and the strength of their penalties, by field and factor, from their posterior and predicts the mean
-        over the draws. It needs no tuning and is usually the most accurate.
+        ``"als"``: coordinate descent on Σ e² + λ Σ w² + λ Σ v². ``"sgd"``: stochastic gradient descent as libFM does
+        it, one step per interaction, each shrinking the parameters it touches by λ. ``"gibbs"``: the Bayesian FM; it
+        draws the parameters and the strength of their penalties, by field and factor, from their posterior and predicts
+        the mean over the draws. It needs no tuning and is usually the most accurate.
     loss : {"squared", "logistic"}, default "squared"
         ``"logistic"``: for targets from 0 to 1, such as clicks; `predict` then returns probabilities. It needs
         ``solver="als"``. `bitfm.models.losses.register_loss` adds another.
@@ -64,12 +65,16 @@ class FM(FeatureModel):
         Chains to draw from (gibbs), each of `n_iter` sweeps from a start of its own; no more than `n_samples`. Several
         short ones see more of the posterior than a long one, and run side by side.
     regularization, linear_regularization : float or mapping of field names to floats, optional
-        λ of the factors and of the weights, in the solver's own sense; by default 30 and 5 (als) or 0.02 and 0.002
-        (sgd). Gibbs draws its own.
+        λ of the factors and of the weights, in the solver's own sense and for targets of variance 1; by default 20 and
+        5 (als) or 0.02 and 0.002 (sgd). Gibbs draws its own.
     init_scale : float, default 0.1
-        Standard deviation of the factors at the start; gibbs scales the targets to variance 1 first.
+        Standard deviation of the factors at the start.
     learning_rate : float, default 0.01
         Step of ``"sgd"``.
+    scale_targets : bool, default True
+        Fit to targets of mean 0 and variance 1, and scale the parameters afterwards: λ, `init_scale` and
+        `learning_rate` then mean the same for stars and for euros, and targets × 100 give predictions × 100. ``False``
+        is for settings in the units of the targets, as libFM's are. Only the squared loss is scaled.
     pairs : {"all", "across"}, default "all"
         All pairs of features, or only those from different blocks.
     early_stopping : bool, default False
@@ -96,6 +101,8 @@ class FM(FeatureModel):
     bias_ : float
     samples_ : Samples
         With gibbs the draws kept; `predict` averages over them.
+    targets_ : TargetMoments
+        Weight, mean and standard deviation of the targets of the last `fit` and of each `partial_fit` since.
     fit_log_ : list of Iteration
     fields_ : tuple of FieldSpan
     n_features_in_, n_iter_ : int
@@ -122,6 +129,7 @@ class FM(FeatureModel):
     linear_regularization: float | Mapping[str, float] | None = None
     init_scale: float = 0.1
     learning_rate: float = 0.01
+    scale_targets: bool = True
     pairs: str = "all"
     early_stopping: bool = False
     validation_fraction: float = 0.1
@@ -209,28 +217,50 @@ class FM(FeatureModel):
         elif self.early_stopping:
             held_out = self._held_out(len(examples.y), rng)
             train, validation = examples.where(~held_out), examples.where(held_out)
-        previous = self._solution(settings.rank, examples.blocks.dtype) if resume else None
         settings.loss.check(examples.y)
-        bias = settings.loss.start(examples.y, counted(examples.weight))
-        solver = SOLVERS[self.solver]
-        best, samples = solver.fit(FMProblem(train, validation, settings, bias, previous, rng, progress))
+        moments = TargetMoments.of(examples.y, counted(examples.weight))
+        if part and hasattr(self, "targets_"):
+            moments = moments.joined(self.targets_)
+        units = self._units(moments, examples.blocks.dtype, part=part is not None)
+        previous = self._solution(settings, examples.blocks.dtype, units.inverse) if resume else None
+        bias = settings.loss.start(units.standardise(examples.y), counted(examples.weight))
+        train, validation = train.standardised(units), validation and validation.standardised(units)
+        progress.unit, solve = units.unit, SOLVERS[self.solver].fit
+        best, samples = solve(FMProblem(train, validation, settings, bias, previous, rng, progress))
+        if samples is None:
+            best = best.scaled(units)
+        else:
+            samples.scale(units)
+            best = samples.parameters()
         if resume and samples is None:  # what these interactions do not mention stays as it was
             unseen = ~train.blocks.occurring()
             best.weights[unseen], best.factors[unseen] = self.weights_[unseen], self.factors_[unseen]
         self.bias_, self.weights_ = best.bias, best.weights
         self.factors_: Floats = best.factors
+        self.targets_: TargetMoments = moments
         self.__dict__.pop("samples_", None)
         if samples is not None:
             self.samples_: Samples = samples
 
-    def _solution(self, rank: int, dtype: np.dtype[Any]) -> Solution:
-        """Return the solution of the last fit, to continue from."""
-        if self.factors_.shape[1] != rank:
-            what = f"rank is {rank}, but the factors to continue from have {self.factors_.shape[1]} columns"
+    def _units(self, moments: TargetMoments, dtype: np.dtype[Any], *, part: bool) -> TargetUnits:
+        """Return the units to fit in: those of the targets, or such that they have mean 0 and variance 1."""
+        if not (self.scale_targets and isinstance(self._loss(), SquaredLoss)):
+            return TargetUnits()
+        if part and not moments.deviation:  # there are others to come
+            return TargetUnits(moments.mean)
+        return moments.units(dtype)
+
+    def _solution(self, settings: FMSettings, dtype: np.dtype[Any], units: TargetUnits) -> Solution:
+        """Return the solution of the last fit, to continue from in other units."""
+        if self.factors_.shape[1] != settings.rank:
+            what = f"rank is {settings.rank}, but the factors to continue from have {self.factors_.shape[1]} columns"
             raise ValueError(f"{what}; set it back or fit anew without warm_start.")
         if hasattr(self, "samples_"):  # of the weights there is a mean, but not of the factors: from a draw, then
-            return Solution(last_draws(self.samples_, 1, dtype)[0], self.samples_)
-        return Solution(FMParameters(self.bias_, self.weights_.astype(dtype), np.array(self.factors_, dtype)))
+            samples = self.samples_.last(settings.n_chains)
+            samples.scale(units)
+            return Solution(last_draws(samples, 1, dtype)[0], samples)
+        last = FMParameters(self.bias_, self.weights_.astype(dtype), self.factors_.astype(dtype))
+        return Solution(last.scaled(units))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the targets of interactions.
@@ -263,6 +293,18 @@ class FM(FeatureModel):
 
     def _loss(self) -> Loss:
         return LOSSES[check_choice("loss", self.loss, tuple(LOSSES))]
+
+    def record(self) -> ModelRecord:
+        """Return what a file keeps of the model beside its parameters."""
+        return replace(super().record(), targets=getattr(self, "targets_", None))
+
+    @classmethod
+    def from_record(cls, record: ModelRecord, parameters: Parameters, index: Any = None) -> Self:
+        """Return the fitted model of what a file keeps."""
+        model = super().from_record(record, parameters, index)
+        if record.targets is not None:
+            model.targets_ = TargetMoments(*record.targets)
+        return model
 
     def _kept(self) -> tuple[str, Tensors]:
         self._check_unchanged("rank", self.factors_.shape[1])

@@ -21,12 +21,12 @@ class Iteration:
         What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. In a distillation:
         ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"distillation"`` (codes and gains fitted to
         it) or ``"codes"`` (codes fitted to the data as well); ``"trial-als"`` and ``"teacher-als"`` are the second of
-        two teachers, whose targets are scaled to variance 1.
+        two teachers.
     number, total : int
         The iteration within its stage, from 1; and how many the stage runs at most.
     loss : float
-        Σ weight × error², in the units the solver works in. In a distillation the squared distance to the teacher as
-        a share of that without codes, and so is the objective.
+        Σ weight × error², in the units of the targets, but of `DiscreteFM` in those that its codes are fitted in. In
+        a distillation the squared distance to the teacher as a share of that without codes, and so is the objective.
     objective : float
         The loss with its penalties: what the solver lowers; of gibbs the mean loss of its chains.
     flips : int
@@ -69,6 +69,7 @@ class Progress:
 
     def __init__(self, verbose: int, callback: Callback | None) -> None:
         self.history: list[Iteration] = []
+        self.unit = 1.0  # of the targets, in which `report` is told of errors
         self._verbose, self._callback = verbose, callback
         self._clock = time.perf_counter()
 
@@ -83,8 +84,9 @@ class Progress:
         validation: float = nan,
     ) -> bool:
         """Record an iteration; True if the callback wants the fit to stop (it returned True)."""
-        seconds = time.perf_counter() - self._clock
-        return self._record(Iteration(stage, number, total, loss, objective, flips, validation, seconds))
+        seconds, square = time.perf_counter() - self._clock, self.unit**2
+        values = loss * square, objective * square, flips, validation * self.unit
+        return self._record(Iteration(stage, number, total, *values, seconds))
 
     def forward(self, item: Iteration, stage: str) -> bool:
         """Record an iteration of a model that is fitted on the way to this one, under another name."""

@@ -41,6 +41,8 @@ class ModelRecord:
         How its parameters are kept; see `LAYOUTS`.
     extra : mapping of str to array
         Tensors of the layout that are not of the parameters.
+    targets : three floats, optional
+        Weight, mean and standard deviation of the targets, for a model that goes on from them.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class ModelRecord:
     fit_log: list[dict[str, Any]]
     layout: str
     extra: Tensors = field(default_factory=dict)
+    targets: tuple[float, float, float] | None = None
 
 
 class Layout(ABC):
@@ -128,15 +131,18 @@ KINDS: Registry[Any] = Registry(
 )
 
 _Size = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+_Weight = Annotated[float, msgspec.Meta(gt=0)]
+_Deviation = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class _Model(msgspec.Struct, forbid_unknown_fields=True):
+class _Model(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     kind: str
     layout: str
     settings: dict[str, Any]
     fields: list[tuple[str, str, _Size]]
     pairs: Literal["all", "across"]
     fit_log: list[dict[str, Any]]
+    targets: tuple[_Weight, float, _Deviation] | None = None
 
 
 def pack_model(record: ModelRecord, parameters: Any) -> tuple[dict[str, Any], dict[str, str]]:
@@ -145,7 +151,8 @@ def pack_model(record: ModelRecord, parameters: Any) -> tuple[dict[str, Any], di
     if layout is None:
         raise ValueError(f"save: there is no layout {record.layout!r}; register it in LAYOUTS.")
     fields = [(span.block, span.name, span.size) for span in parameters.fields]
-    about = _Model(record.kind, record.layout, dict(record.settings), fields, parameters.pairs, record.fit_log)
+    settings, log = dict(record.settings), record.fit_log
+    about = _Model(record.kind, record.layout, settings, fields, parameters.pairs, log, record.targets)
     return {**layout.pack(parameters), **record.extra}, {"model": persist.encode(about)}
 
 
@@ -163,7 +170,7 @@ def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Any]:
         parameters = replace(parameters, file=contents.path)
     own = layout.pack(parameters)
     extra = {name: tensor for name, tensor in tensors.items() if name not in own}
-    return ModelRecord(about.kind, about.settings, about.fit_log, about.layout, extra), parameters
+    return ModelRecord(about.kind, about.settings, about.fit_log, about.layout, extra, about.targets), parameters
 
 
 def kind_of(record: ModelRecord) -> Any:

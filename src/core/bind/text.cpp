@@ -6,6 +6,7 @@
 #include "bind/bind.hpp"
 #include "text/libfm.hpp"
 #include "text/strings.hpp"
+#include "text/words.hpp"
 
 namespace bitfm {
 
@@ -83,6 +84,39 @@ std::vector<int32_t> find_strings(const Array1<const uint8_t>& bytes, const Arra
     return found;
 }
 
+// The words of texts, each of which is a string that is ASCII or of words and spaces only.
+class SharedWords {
+  public:
+    void feed(const nb::typed<nb::list, std::string>& texts) {
+        nb::ft_lock_guard lock(mutex_);
+        for (const nb::handle text : texts) {
+            if (!nb::isinstance<nb::str>(text)) throw nb::type_error("WordCounter: expected strings");
+            Py_ssize_t size = 0;
+            const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+            if (utf8 == nullptr) throw nb::python_error();
+            words_.add({utf8, static_cast<size_t>(size)});
+        }
+    }
+
+    auto finish() {
+        nb::ft_lock_guard lock(mutex_);
+        nb::typed<nb::list, nb::str> words;
+        for (const std::string& word : words_.words()) words.append(nb::str(word.data(), word.size()));
+        WordCounter done;
+        std::swap(done, words_);
+        if (done.starts.size() == 0) done.starts.push_back(0);
+        done.starts.shrink();
+        done.numbers.shrink();
+        done.counts.shrink();
+        return std::tuple(to_numpy(std::move(done.starts)), to_numpy(std::move(done.numbers)),
+                          to_numpy(std::move(done.counts)), words);
+    }
+
+  private:
+    WordCounter words_;
+    nb::ft_mutex mutex_;
+};
+
 }  // namespace
 
 void bind_text(nb::module_& m) {
@@ -92,6 +126,11 @@ void bind_text(nb::module_& m) {
         .def(nb::init<int32_t, size_t>(), nb::arg("first_index") = 0, nb::arg("n_bytes") = 0)
         .def("feed", &SharedParser::feed, nb::arg("chunk"))
         .def("finish", &SharedParser::finish, "(y, indptr, indices, values) of everything fed.");
+
+    nb::class_<SharedWords>(m, "WordCounter", "Counts the words of texts that are ASCII, or words and spaces.")
+        .def(nb::init<>())
+        .def("feed", &SharedWords::feed, nb::arg("texts"))
+        .def("finish", &SharedWords::finish, "(indptr, numbers of words, counts, words) of everything fed.");
 
     m.def(
         "format_libfm",

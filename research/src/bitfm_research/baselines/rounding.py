@@ -21,7 +21,7 @@ from bitfm_research.blas import single_blas_thread
 __all__ = ["RandomProjection", "RotatedRounding", "SignRounding"]
 
 _RANK = 16
-_RIDGE = 10.0  # chosen on a part of the training ratings of Yelp and Amazon
+_RIDGE = 10.0  # chosen on a part of the training ratings of Yelp and Amazon, in the units of the ratings
 _NO_WEIGHTS = 1e12  # penalty of the weights: what they held would be lost to the codes
 
 
@@ -52,7 +52,7 @@ class _OfFactors(IdCodes):
             return np.asarray(fm.factors_[ratings.user_columns]), np.asarray(fm.factors_[ratings.item_columns])
         if fm is None:
             fm = FM(any_rank or self.bits, regularization=_RIDGE, linear_regularization=_NO_WEIGHTS, pairs="across")
-            fm.set_params(random_state=int(rng.integers(2**31)), n_jobs=self.n_jobs)
+            fm.set_params(scale_targets=False, random_state=int(rng.integers(2**31)), n_jobs=self.n_jobs)
         fm = clone(fm)
 
         def forward(item: Iteration) -> bool:

@@ -20,6 +20,7 @@ from bitfm.recommender import RatingState, Recommender
 from bitfm.validation import check_choice
 
 from bitfm_research.bench._peak import peak_bytes, reset_peak
+from bitfm_research.bench.cost import measure_costs
 from bitfm_research.bench.datasets import load, need_data
 from bitfm_research.bench.measure import Row
 from bitfm_research.bench.readers import movie_ratings
@@ -35,7 +36,7 @@ Tables = Iterator[tuple[str, list[Row]]]
 def run(parts: Sequence[str] | None = None, *, folder: Path | None = None, say: Callable[[str], None]) -> Tables:
     """Measure some parts, or all: a title and rows for each table."""
     for name in [check_choice("part", name, tuple(PARTS)) for name in parts or PARTS]:
-        yield from PARTS[name](need_data(folder) if name != "categories" else Path(), say)
+        yield from PARTS[name](Path() if name in _GENERATED else need_data(folder), say)
 
 
 def fold_in(folder: Path, say: Callable[[str], None], seed: int = 0) -> Tables:
@@ -157,7 +158,9 @@ PARTS: dict[str, Callable[[Path, Callable[[str], None]], Tables]] = {
     "fold-in": fold_in,
     "categories": categories,
     "query": query,
+    "cost": measure_costs,
 }
+_GENERATED = ("categories", "cost")
 
 
 def _split(data: pl.DataFrame, seed: int, fraction: float = 0.8) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -206,11 +206,11 @@ def recommender(
     data: Data = None,
     part: Annotated[
         list[str] | None,
-        typer.Option(help="fold-in, categories or query; may be given several times. Default: all."),
+        typer.Option(help="fold-in, categories, query or cost; may be given several times. Default: all."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a fold-in is worth, what many categories take, and how long a query takes."""
+    """Show what a fold-in is worth, what many categories and large tables take, and how long a query takes."""
     from bitfm_research.bench.recommender import run
     from bitfm_research.bench.results import command_line
 

@@ -70,6 +70,7 @@ class Setting:
             linear_regularization=self.linear_l2,
             learning_rate=self.rate,
             n_iter=self.epochs,
+            scale_targets=False,  # libFM does not, and the paper's grid is in its units
             random_state=seed,
         )
 

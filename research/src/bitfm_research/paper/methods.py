@@ -47,7 +47,9 @@ METHODS: dict[str, Method] = {
     "popularity": Method(lambda split, bits, seed: Popularity(), by_bits=False, random=False),
     "bias only": Method(lambda split, bits, seed: BiasModel(), by_bits=False, random=False),
     "FM, ALS": Method(
-        lambda split, bits, seed: FM(early_stopping=True, pairs="across", random_state=seed),
+        lambda split, bits, seed: FM(
+            regularization=30.0, scale_targets=False, early_stopping=True, pairs="across", random_state=seed
+        ),
         by_bits=False,
         fields=WITH_HISTORY,
     ),
@@ -57,7 +59,7 @@ METHODS: dict[str, Method] = {
         fields=WITH_HISTORY,
     ),
     "FM, SGD": Method(
-        lambda split, bits, seed: FM(bits, solver="sgd", random_state=seed), takes_features=True
+        lambda split, bits, seed: FM(bits, solver="sgd", scale_targets=False, random_state=seed), takes_features=True
     ),  # with the settings that `libfm` chooses
     "LSH": Method(lambda split, bits, seed: LSH(bits, random_state=seed)),
     "random projection": Method(lambda split, bits, seed: RandomProjection(bits, random_state=seed)),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from array import array
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from bitfm.core import WordCounter
 from bitfm.data.columns.infer import FEW, ObservedColumn
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
@@ -27,6 +27,7 @@ _PROSE = 8.0  # words per value
 _SEVERAL = 1.5  # words per value
 _FEW_TEXTS = 100  # among fewer, a word that occurs in one text only is kept
 _WEIGHTS = {"idf": Tensor("float64", "words", low=1, high=100)}  # of n texts, 1 to 1 + log n
+_AT_ONCE = 10_000  # texts
 _WORD = re.compile(r"\b\w\w+\b")
 
 
@@ -74,11 +75,11 @@ class Text(Kind):
         """Choose the words."""
         from bitfm.data.words import Words  # scikit-learn, which a query does not need
 
-        texts = [text for text in as_words(values).to_list() if text is not None]
-        words = Words(self.max_words, min_df=1 if len(texts) < _FEW_TEXTS else 2)
+        n_texts = len(values) - as_words(values).null_count()
+        words = Words(self.max_words, min_df=1 if n_texts < _FEW_TEXTS else 2)
         try:
-            words.fit(texts)
-        except ValueError:  # scikit-learn's way to say that no word is left
+            words.fit(text for text in texts_of(values) if text is not None)
+        except ValueError:  # no word is left
             return _FittedText(name, self, Vocabulary.of(pl.Series([], dtype=pl.String)), np.zeros(0))
         return _FittedText(name, self, Vocabulary.of(pl.Series(words.words_.tolist(), dtype=pl.String)), words.idf_)
 
@@ -110,7 +111,7 @@ class _FittedText(FittedColumn):
         return {str(word): place for place, word in enumerate(self.known.texts(range(len(self.known))))}
 
     def transform(self, values: pl.Series) -> FeatureTable:
-        return tfidf_table(as_words(values).to_list(), self.places, self.idf)
+        return tfidf_table(texts_of(values), self.places, self.idf)
 
     def label(self, feature: int) -> str:
         return self.known[feature]
@@ -125,24 +126,64 @@ class _FittedText(FittedColumn):
         return self.known.tensors() | {"idf": self.idf}
 
 
+class WordCounts(NamedTuple):
+    """How often texts have words: those of text ``i`` are at ``indptr[i]`` to ``indptr[i + 1]``, each once."""
+
+    indptr: NDArray[np.int64]
+    numbers: NDArray[np.int32]  # of words
+    counts: NDArray[np.float32]
+    words: list[str]
+
+    @classmethod
+    def of(cls, texts: Iterable[str | None]) -> WordCounts:
+        """Count the words: runs of two or more letters, digits and underscores, in lower case."""
+        counter = WordCounter()
+        plain = (_plain(text) for text in texts)
+        while some := list(islice(plain, _AT_ONCE)):
+            counter.feed(some)
+        return cls(*counter.finish())
+
+    def rows(self) -> NDArray[np.int64]:
+        """Return the text of each count."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+
+def _plain(text: str | None) -> str:
+    """Return a text as the core takes it: what is a letter beyond ASCII, Python knows."""
+    if not text or text.isascii():
+        return text or ""
+    return " ".join(_WORD.findall(text.lower()))
+
+
+def texts_of(values: pl.Series) -> Iterator[str | None]:
+    """Yield the texts of a column, some at a time, so that not all of them are Python's at once."""
+    for begin in range(0, len(values), _AT_ONCE):
+        yield from as_words(values[begin : begin + _AT_ONCE]).to_list()
+
+
 def tfidf_table(texts: Iterable[str | None], columns: Mapping[str, int], idf: NDArray[np.float64]) -> FeatureTable:
     """Return one row per text, float32: how often it has each known word × the word's weight, at unit length.
 
     Words are runs of two or more letters, digits and underscores, in lower case. The rows are those of scikit-learn's
     ``TfidfVectorizer`` with the same words and weights, to the last bit; a text that is None is an empty row.
     """
-    indices, counts, indptr = array("l"), array("f"), array("l", [0])
-    for text in texts:
-        words = _WORD.findall(text.lower()) if text else ()
-        times = Counter(columns[word] for word in words if word in columns)
-        indices.extend(times)
-        counts.extend(times.values())
-        indptr.append(len(indices))
-    ends, column = np.array(indptr, np.int64), np.array(indices, np.int32)
-    rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    several = iter(texts)
+    parts: list[tuple[NDArray[Any], ...]] = [(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))]
+    while some := list(islice(several, _AT_ONCE)):
+        parts.append(_part(WordCounts.of(some), columns, idf))
+    lengths, column, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return FeatureTable.sparse(np.cumsum(lengths), column, values, len(idf))
+
+
+def _part(found: WordCounts, columns: Mapping[str, int], idf: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    """Return how many words each of some texts has, their columns and their weights."""
+    column_of = np.array([columns.get(word, -1) for word in found.words], np.int32)
+    column = column_of[found.numbers] if len(column_of) else found.numbers
+    known, n = column >= 0, len(found.indptr) - 1
+    column, values, rows = column[known], found.counts[known], found.rows()[known]
     order = np.lexsort((column, rows))
-    column, values = column[order], np.array(counts, np.float32)[order]
+    column, values = column[order], values[order]
     values *= idf[column]
     # Squares are rounded, and added one after the other in double precision.
-    values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=len(ends) - 1))[rows]
-    return FeatureTable.sparse(ends, column, values, len(idf))
+    values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=n))[rows]
+    return np.bincount(rows, minlength=n), column, values

@@ -87,5 +87,5 @@ def _check(name: str, now: FMParameters, loss: float, number: int, s: FMSettings
         raise ValueError(f"{name} diverged in iteration {number}: {advice}")
 
 
-register_solver("als", Solver(fit_als, regularization=30.0, linear_regularization=5.0, n_iter=50, any_loss=True))
+register_solver("als", Solver(fit_als, regularization=20.0, linear_regularization=5.0, n_iter=50, any_loss=True))
 register_solver("sgd", Solver(fit_sgd, regularization=0.02, linear_regularization=0.002, n_iter=30))

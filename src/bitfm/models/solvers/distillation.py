@@ -15,8 +15,9 @@ from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.fm import FM
 from bitfm.models.progress import Iteration, Progress
+from bitfm.models.solvers.held_out import HeldOutPart, Verdict
 from bitfm.models.solvers.teacher import TeacherParameters, default_teacher, teacher_by_descent, teacher_parameters
-from bitfm.models.solvers.teacher_distance import FeatureDistillation, RowDistillation
+from bitfm.models.solvers.teacher_distance import Codes, FeatureDistillation, RowDistillation, no_codes
 from bitfm.parameters import CodeParameters
 
 __all__ = ["DistillationFit"]
@@ -26,17 +27,21 @@ _WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
 _WEIGHTS_SETTLED = 1e-4  # share of the loss that a sweep may still take away when the weights are done
 _SCALE_SPREAD = 0.3  # a field's scale is expected within this of 1
 _STRENGTHS = (float("inf"), 10.0)  # λ to choose from, falling: less has never helped
+# Of weights without codes, times the teacher's, which are too weak where there is little to learn; histories have none.
+_PENALTIES, _NO_WEIGHTS = (1.0, 3.0, 10.0), 1000.0
 _DATA_SWEEPS = 3
+_MOST_ROWS = 1 << 15  # of contexts, which may be as many as interactions: so many tell enough
 
 
 Distillation: TypeAlias = RowDistillation | FeatureDistillation
 
 
 class _Choice(NamedTuple):
-    """What the validation part decides: λ, and by how much to scale each field's gains."""
+    """What the validation part decides: λ, by how much to scale each field's gains, and the weights' penalties."""
 
     strength: float
     scales: npt.NDArray[np.float64]
+    penalties: npt.NDArray[np.float64] | float = 1.0  # times the teacher's
 
 
 @dataclass
@@ -59,51 +64,73 @@ class DistillationFit:
 
     def __post_init__(self) -> None:
         self._rng, self._pairs = np.random.default_rng(self.seed), "across" if self.across else "all"
+        self._middle = float(np.mean(self.y))
+        self.y = self.y - self._middle  # what is far from 0 leaves few digits to single precision
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
 
     def run(self) -> CodeParameters:
         """Return the model."""
-        view, strength = None, self.strength if self.strength is not None else float("inf")
+        choice, view = self._decide()
+        codes: Distillation | Codes
+        if choice.scales.any() or view is None:
+            view = view or self._fit_teacher(self.blocks, self.y, "teacher")
+            codes = self._fit_codes(view)
+            self._fit_codes_to_data(view, codes, choice.strength)
+        else:  # nothing to teach: the trial's penalties are all that a teacher is needed for
+            codes = no_codes(view.teacher.factors, self.bits, self.seed, self.threads)
+            view = _TrainingView(self.blocks, self.y, view.teacher, self.across, self.threads)
+        fitted = self._fit_weights(view, codes, choice)
+        return replace(fitted, bias=fitted.bias + self._middle)
+
+    def _decide(self) -> tuple[_Choice, _TrainingView | None]:
+        """Return what to fit, and the view to fit it to if there is one."""
+        strength = self.strength if self.strength is not None else float("inf")
         choice = _Choice(strength, np.ones(len(self.blocks.fields)))
         if self.teacher is not None and hasattr(self.teacher, "weights_"):
-            parameters = teacher_parameters(self.teacher, self.blocks, self.y, across=self.across, seed=self.seed)
-            view = _TrainingView(self.blocks, self.y, parameters, self.across, self.threads)
-        else:
-            held_out = self._rng.random(len(self.y)) < self.validation_fraction
-            if held_out.any() and not held_out.all():
-                choice, view = self._choose(held_out)
-                view = view if self._stopped else None  # the trial is what there is, or of no more use
-        view = view or self._fit_teacher(self.blocks, self.y, "teacher")
-        distillation = self._fit_codes(view)
-        self._fit_codes_to_data(view, distillation, choice.strength)
-        return self._fit_weights(view, distillation, choice.scales)
+            y = self.y + self._middle
+            parameters = teacher_parameters(self.teacher, self.blocks, y, across=self.across, seed=self.seed)
+            parameters = parameters._replace(bias=parameters.bias - self._middle)
+            return choice, _TrainingView(self.blocks, self.y, parameters, self.across, self.threads)
+        held_out = self._rng.random(len(self.y)) < self.validation_fraction
+        if held_out.all() or not held_out.any():
+            return choice, None
+        choice, trial = self._choose(held_out)
+        # A trial is what there is if the fit was stopped, and enough if there are no codes.
+        return choice, trial if self._stopped or not choice.scales.any() else None
 
     def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _TrainingView]:
         """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well."""
-        unseen, truth, learnt = self.blocks[held_out], self.y[held_out], self.blocks[~held_out]
+        part, learnt = HeldOutPart(self.blocks[held_out], self.y[held_out], self.threads), self.blocks[~held_out]
         view = self._fit_teacher(learnt, self.y[~held_out], "trial")
-        distillation = self._fit_codes(view)
-
-        def errors(parameters: CodeParameters) -> Floats:
-            return np.asarray((truth - parameters.scores(unseen.design(), self.threads)) ** 2)
-
-        as_is, nothing = np.ones(len(learnt.fields)), np.zeros(len(learnt.fields))
-        best, least = _Choice(float("inf"), nothing), (linear := errors(self._fit_weights(view, distillation, nothing)))
+        plain, linear, as_taught = self._choose_penalties(view, part)
+        codes, as_is, best, least = self._fit_codes(view), np.ones(len(learnt.fields)), plain, linear
         strengths = _STRENGTHS if self.strength is None else (self.strength,)
-        for strength in strengths if self.across else (float("inf"),):
-            self._fit_codes_to_data(view, distillation, strength)
-            unscaled = self._fit_weights(view, distillation, as_is)
-            linear_part = replace(unscaled, gains=np.zeros_like(unscaled.gains))
-            left = truth - linear_part.scores(unseen.design(), self.threads)
-            fitted = distillation.fit_scales(unseen, left, spread=_SCALE_SPREAD)
-            for scales, candidate in ((fitted, self._fit_weights(view, distillation, fitted)), (as_is, unscaled)):
-                squares = errors(candidate)
-                if squares.mean() < least.mean():
-                    best, least = _Choice(strength, scales), squares
-        saved = linear - least  # codes have to save more than one standard error, or else there are none: gains are 0
-        if len(saved) < 2 or saved.mean() < saved.std(ddof=1) / np.sqrt(len(saved)):
-            best = _Choice(float("inf"), nothing)
-        return best, view
+        by_teacher_alone = not isinstance(codes, RowDistillation) or codes.sampled
+        for strength in strengths if not by_teacher_alone else (float("inf"),):
+            self._fit_codes_to_data(view, codes, strength)
+            unscaled = self._fit_weights(view, codes, _Choice(strength, as_is))
+            left = part.y - part.scores(replace(unscaled, gains=np.zeros_like(unscaled.gains)))
+            fitted = codes.fit_scales(part.blocks, left, spread=_SCALE_SPREAD)
+            for scales in (fitted, as_is):
+                choice = _Choice(strength, scales)
+                found = part.judge(part.scores(self._fit_weights(view, codes, choice)))
+                if best is plain or found.error < least.error:
+                    best, least = choice, found
+        return best if _better(least, as_taught) and not _better(linear, least) else plain, view
+
+    def _choose_penalties(self, view: _TrainingView, part: HeldOutPart) -> tuple[_Choice, Verdict, Verdict]:
+        """Choose how to fit weights if there are no codes: as the teacher would, or about as biases alone.
+
+        Return the choice, what it is worth, and what the teacher's penalties are worth.
+        """
+        n_fields, codes = len(view.blocks.fields), no_codes(view.teacher.factors, self.bits, self.seed, self.threads)
+        penalties = [np.where(_seen(view.blocks), _NO_WEIGHTS, penalty) for penalty in _PENALTIES]
+        choices = [_Choice(float("inf"), np.zeros(n_fields), of) for of in (np.ones(n_fields), *penalties)]
+        verdicts = [part.judge(part.scores(self._fit_weights(view, codes, choice))) for choice in choices]
+        best = 0
+        for other in range(1, len(choices)):
+            best = other if _better(verdicts[other], verdicts[best]) else best
+        return choices[best], verdicts[best], verdicts[0]
 
     def _fit_teacher(self, blocks: Blocks, y: Floats, stage: str) -> _TrainingView:
         """Fit a teacher: the one asked for, or by default two that are better together."""
@@ -131,7 +158,10 @@ class DistillationFit:
 
     def _fit_codes(self, view: _TrainingView) -> Distillation:
         """Fit codes and gains to the teacher."""
-        make: Any = partial(RowDistillation, shared_gains=self.shared_gains) if self.across else FeatureDistillation
+        # Codes that are fitted to the data as well need all rows.
+        most_rows = _MOST_ROWS if self.strength in (None, float("inf")) else None
+        by_rows = partial(RowDistillation, shared_gains=self.shared_gains, most_rows=most_rows)
+        make: Any = by_rows if self.across else FeatureDistillation
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             factors = view.teacher.factors
             distillation: Distillation = make(view.blocks, factors, self.bits, seed=self.seed, n_threads=self.threads)
@@ -161,19 +191,18 @@ class DistillationFit:
             if self._stopped or not flips:
                 break
 
-    def _fit_weights(
-        self, view: _TrainingView, distillation: Distillation, scales: npt.NDArray[np.float64]
-    ) -> CodeParameters:
+    def _fit_weights(self, view: _TrainingView, found: Distillation | Codes, choice: _Choice) -> CodeParameters:
         """Fit weights and bias to what the codes leave."""
         sizes, loss = [f.size for f in view.blocks.fields], float("inf")
-        gains = distillation.gains * np.repeat(scales, sizes).astype(np.float32)
-        trainer, weights, bias = view.open(distillation.codes, gains)
+        gains = found.gains * np.repeat(choice.scales, sizes).astype(np.float32)
+        trainer, weights, bias = view.open(found.codes, gains)
+        ridge = view.teacher.ridge * choice.penalties
         for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
-            bias = trainer.sweep_weights(bias, weights, view.teacher.ridge, True, self.threads)
+            bias = trainer.sweep_weights(bias, weights, ridge, True, self.threads)
             before, loss = loss, trainer.loss(self.threads)
             if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
                 break
-        return CodeParameters(view.blocks.fields, bias, weights, distillation.codes, gains, self._pairs)
+        return CodeParameters(view.blocks.fields, bias, weights, found.codes, gains, self._pairs)
 
 
 @dataclass
@@ -198,3 +227,19 @@ class _TrainingView:
             weights, bias = np.zeros_like(weights), float(np.mean(self.y))
             self._trainer.reset_codes(bias, weights, codes, gains, self.threads)
         return self._trainer, weights, bias
+
+
+def _seen(blocks: Blocks) -> npt.NDArray[np.bool_]:
+    """Return of each field whether it is a history, or raters: whether its columns are the rows of another block."""
+    rows = {name: block.n_rows for name, block in blocks.blocks.items()}
+    return np.array([
+        not table.identity and any(table.n_columns == n for other, n in rows.items() if other != name)
+        for name, block in blocks.blocks.items()
+        for table in block.tables.values()
+    ])  # fmt: skip
+
+
+def _better(one: Verdict, other: Verdict) -> bool:
+    """Whether one is better, by a standard error or by two of the order, and not clearly worse in the other."""
+    saves, ranks = one.saves(other), one.ranks_above(other)
+    return (saves > 1 and ranks > -2) or (ranks > 2 and saves > -1)

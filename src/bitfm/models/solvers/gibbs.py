@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import column_sums, make_trainer
-from bitfm.models.base import Floats, check_finite, counted
+from bitfm.models.base import Floats, check_finite
 from bitfm.models.solvers.registry import FMParameters, FMProblem, Solution, Solver, register_solver
+from bitfm.models.targets import TargetUnits
 from bitfm.parameters.saving import MOST_NUMBERS
 
 _REFRESH = 10  # steps after which residuals are computed anew, so that rounding cannot build up
@@ -49,6 +50,23 @@ class Samples(NamedTuple):
     factors: Floats
     noise_precisions: npt.NDArray[np.float64]
 
+    def parameters(self) -> FMParameters:
+        """Return the means of biases and weights, and the last draw's factors, of which there is no mean."""
+        weights = self.weights.mean(axis=0, dtype=np.float64).astype(self.weights.dtype)
+        return FMParameters(float(self.biases.mean()), weights, self.factors[-1])
+
+    def last(self, n: int) -> Samples:
+        """Return the last n draws, or all if there are fewer, as numbers of their own."""
+        return Samples(*(np.array(of[-n:]) for of in self))
+
+    def scale(self, units: TargetUnits) -> None:
+        """Change the draws into those for scores middle + unit · score."""
+        unit, root = (self.factors.dtype.type(number) for number in (units.unit, np.sqrt(units.unit)))
+        self.biases[:] = units.middle + units.unit * self.biases
+        np.multiply(self.weights, unit, out=self.weights)
+        np.multiply(self.factors, root, out=self.factors)
+        self.noise_precisions[:] /= units.unit**2
+
     def __reduce__(self) -> tuple[Any, ...]:
         # NumPy pickles by the order of axes; what lies side by side must come back so.
         return from_features, (self.biases, self.weights, by_feature(self), self.noise_precisions)
@@ -70,8 +88,7 @@ def fit_gibbs(problem: FMProblem) -> Solution:
     else:
         starts = [problem.start(rng) for rng in rngs]
     samples = _draw_samples(problem, starts, rngs, n_kept)
-    weights = samples.weights.mean(axis=0, dtype=np.float64).astype(samples.weights.dtype)
-    return Solution(FMParameters(float(samples.biases.mean()), weights, samples.factors[-1]), samples)
+    return Solution(samples.parameters(), samples)
 
 
 def _draw_samples(
@@ -79,18 +96,15 @@ def _draw_samples(
 ) -> Samples:
     """Run a chain from each start and return what they keep, the last draws last."""
     s, (blocks, y, sample_weight), resume = problem.settings, problem.train, problem.previous is not None
-    middle, unit = _centre_and_scale(y, counted(sample_weight), blocks.dtype)
-    trainer: Any = make_trainer(blocks.design(), (y - middle) / unit, sample_weight, across=s.across)
+    trainer: Any = make_trainer(blocks.design(), y, sample_weight, across=s.across)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
     seen = (blocks if sample_weight is None else blocks[sample_weight > 0]).occurring()
     fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
     workers = min(s.threads, len(starts))
     chains = []
     for c, (start, rng) in enumerate(zip(starts, rngs, strict=True)):
-        # A chain begins in its own units, so that those of the targets do not matter to it.
-        now = start.scaled(1 / unit, middle) if resume else FMParameters(0.0, start.weights, start.factors)
         own_threads = s.threads // workers + (c < s.threads % workers)
-        chains.append(GibbsChain(trainer.sibling() if c else trainer, fields, now, mass, rng, own_threads))
+        chains.append(GibbsChain(trainer.sibling() if c else trainer, fields, start, mass, rng, own_threads))
     n, (n_features, rank), dtype = 0, starts[0].factors.shape, blocks.dtype
     biases, noise, weights = np.empty(n_kept), np.empty(n_kept), np.empty((n_kept, n_features), dtype)
     factors = np.empty((n_features, n_kept, rank), dtype)
@@ -98,7 +112,7 @@ def _draw_samples(
         if not resume:
             each(GibbsChain.start, chains)
         for number in range(1, s.n_iter + 1):
-            loss = float(np.mean(each(GibbsChain.step, chains))) * unit**2
+            loss = float(np.mean(each(GibbsChain.step, chains)))
             check_finite("gibbs", number, loss)
             stop = problem.progress.report("gibbs", number, s.n_iter, loss, loss)
             # The last draws of all chains are kept, some sweeps apart; of the first such sweep maybe not all chains'.
@@ -107,9 +121,8 @@ def _draw_samples(
             if stop and n + keeping < len(chains):  # of every chain a draw, for another fit to go on from
                 keeping = min(n_kept - n, len(chains))
             for chain in chains[len(chains) - keeping :]:
-                drawn = chain.now.scaled(unit, -middle / unit)
-                biases[n], noise[n] = drawn.bias, chain.noise_precision / unit**2
-                weights[n], factors[:, n] = drawn.weights, drawn.factors
+                biases[n], noise[n] = chain.now.bias, chain.noise_precision
+                weights[n], factors[:, n] = chain.now.weights, chain.now.factors
                 n += 1
             if stop:
                 break
@@ -147,17 +160,6 @@ def _threads_start(n: int) -> bool:
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
-
-
-def _centre_and_scale(y: Floats, weight: Floats | None, dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Return mean and standard deviation, the latter such that its square and its inverse's are moderate numbers."""
-    middle = float(np.average(y, weights=weight))
-    with np.errstate(over="ignore"):
-        deviation = float(np.sqrt(np.average((y - middle) ** 2, weights=weight)))
-    largest = float(np.finfo(dtype).max) ** 0.4
-    if not deviation < largest:
-        raise ValueError(f"gibbs: the targets' standard deviation is {deviation:.3g}, too large; scale the targets.")
-    return middle, max(deviation, 1 / largest)  # of constant targets the deviation is 0, but for rounding
 
 
 def by_feature(samples: Samples) -> Floats:
@@ -212,7 +214,7 @@ class GibbsChain:
     a field does not need is shrunk away with no parameter to tune. A feature that never occurs has no say in them and
     stays at the prior's mean, which its draws would average to.
 
-    The chain works on targets of mean 0 and variance 1. It starts from draws of the linear part alone: begun with all
+    The chain takes targets of mean 0 and variance 1. It starts from draws of the linear part alone: begun with all
     parameters at once, factors first take over what weights should explain, and give it back only slowly. Then a few
     sweeps of coordinate descent wake the factors: where data are scarce, small ones would take dozens of sweeps.
     """

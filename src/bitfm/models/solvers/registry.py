@@ -14,6 +14,7 @@ from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, counted
 from bitfm.models.losses import Loss
 from bitfm.models.progress import Progress
+from bitfm.models.targets import TargetUnits
 
 if TYPE_CHECKING:
     from bitfm.models.solvers.gibbs import Samples
@@ -50,6 +51,10 @@ class Examples(NamedTuple):
         """Return some of the interactions."""
         return Examples(self.blocks[mask], self.y[mask], None if self.weight is None else self.weight[mask])
 
+    def standardised(self, units: TargetUnits) -> Examples:
+        """Return the same with targets as a solver sees them."""
+        return self._replace(y=units.standardise(self.y))
+
 
 @dataclass
 class FMParameters:
@@ -63,11 +68,11 @@ class FMParameters:
         """Return parameters of their own."""
         return FMParameters(self.bias, self.weights.copy(), self.factors.copy())
 
-    def scaled(self, unit: float, shift: float) -> FMParameters:
-        """Return the parameters for scores (score − shift) · unit."""
-        root = self.factors.dtype.type(np.sqrt(unit))
-        weights = self.weights * self.weights.dtype.type(unit)
-        return FMParameters((self.bias - shift) * unit, weights, self.factors * root)
+    def scaled(self, units: TargetUnits) -> FMParameters:
+        """Return the parameters for scores middle + unit · score."""
+        weights = self.weights * self.weights.dtype.type(units.unit)
+        factors = self.factors * self.factors.dtype.type(np.sqrt(units.unit))
+        return FMParameters(units.middle + units.unit * self.bias, weights, factors)
 
 
 class Solution(NamedTuple):
@@ -79,7 +84,11 @@ class Solution(NamedTuple):
 
 @dataclass
 class FMProblem:
-    """What a solver of `FM` takes: it calls ``progress.report`` after every iteration, and stops if that is True."""
+    """What a solver of `FM` takes: it calls ``progress.report`` after every iteration, and stops if that is True.
+
+    Everything is in units of its own: those of squared error have targets of mean 0 and variance 1, unless `FM` has
+    ``scale_targets=False``. What is reported, and what the solver returns, is put back into the units of the data.
+    """
 
     train: Examples
     held_out: Examples | None  # with early stopping: what to validate on, with `rmse`

@@ -23,6 +23,7 @@ _RANK = 16
 _CHAINS, _TRIAL_CHAINS = 4, 2
 _DRAWS, _KEPT_SWEEPS = 16, 32  # draws of a chain, and the sweeps they are spread over
 _MOST_BYTES = 2**30  # of draws
+_HEAVY = 4_000_000  # entries of the tables, from which on there are half as many chains: each sees enough
 _WIDTH = 4  # numbers kept per factor of the teacher
 _EXAMPLES = 4096
 # Of the teacher by coordinate descent, for targets of variance 1; the first λ is for a side's largest field.
@@ -53,11 +54,10 @@ def teacher_by_descent(
     blocks: Blocks, y: Floats, *, across: bool, seed: int, n_threads: int, callback: Callback
 ) -> FMParameters:
     """Fit a teacher by coordinate descent, whose errors differ from those of draws: the mean of both is better."""
-    middle, unit = float(np.mean(y)), float(np.std(y)) or 1.0
     model = FM(_RANK, n_iter=_SWEEPS, tol=0, pairs="across" if across else "all", random_state=seed, n_jobs=n_threads)
     model.set_params(regularization=ridge_by_field(blocks), linear_regularization=_WEIGHT_RIDGE)
-    model.fit(blocks, (y - middle) / unit, callback=callback)
-    return FMParameters(model.bias_, model.weights_, model.factors_).scaled(unit, -middle / unit)
+    model.fit(blocks, y, callback=callback)
+    return FMParameters(model.bias_, model.weights_, model.factors_)
 
 
 def ridge_by_field(blocks: Blocks) -> dict[str, float]:
@@ -85,6 +85,8 @@ def _breadth(masses: Floats) -> float:
 def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
     """Return the default teacher, by Gibbs sampling, with fewer draws where they would be large, and for a trial."""
     chains = _TRIAL_CHAINS if trial else _CHAINS
+    if blocks.n_entries > _HEAVY:
+        chains //= 2
     draws = _DRAWS * chains
     while draws > chains and draws * _RANK * blocks.n_features * blocks.dtype.itemsize > _MOST_BYTES:
         draws //= 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from bitfm.core import (
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 
-__all__ = ["FeatureDistillation", "RowDistillation", "mean_squares"]
+__all__ = ["Codes", "FeatureDistillation", "RowDistillation", "mean_squares", "no_codes"]
 
 _FIELD_WEIGHT = 0.3  # μ, below
 _SCALE_ROUNDS = 10
@@ -133,10 +133,12 @@ class RowDistillation:
         *,
         field_weight: float = _FIELD_WEIGHT,
         shared_gains: bool = False,
+        most_rows: int | None = None,
         seed: int,
         n_threads: int,
     ) -> None:
         self._threads, self._field_weight, self._shared = n_threads, field_weight, shared_gains
+        self.sampled = False  # whether some block has more than `most_rows`, of which these are a sample
         self.codes, self.gains = _initial_codes(blocks, factors, bits, seed, n_threads)
         if shared_gains:
             for field in blocks.fields:  # the quadratic mean of those that are not 0
@@ -146,10 +148,14 @@ class RowDistillation:
         self._blocks: list[_BlockRows] = []
         self._has_long_rows = False
         spans = iter(enumerate(blocks.fields))
-        for block in blocks.blocks.values():
+        for whole in blocks.blocks.values():
+            block = _sample(whole, most_rows, seed)
+            self.sampled = self.sampled or block is not whole
             fields, weights = [], _shares(block).astype(np.float32)
             for table, (number, span) in zip(block.tables.values(), spans, strict=False):
                 part = slice(span.start, span.stop)
+                if block is not whole:
+                    self.gains[part][~table.occurring(np.ones(len(table), bool))] = 0  # what the sample does not tell
                 vectors = table.sums(factors[part], n_threads), self._code_vectors(table, part)
                 fewer = _FewerRows(table, weights, n_threads) if table.is_dense else None
                 columns = _columns(table) if fewer is None else fewer.columns
@@ -231,8 +237,9 @@ class RowDistillation:
         parts = []
         for group in groups:
             b, block = owners[group[0].number]
-            vectors = _total([self._code_vectors(tables[field.number], field.features) for field in group])
-            parts.append((b, block.rows, vectors))
+            used, rows = np.unique(block.rows, return_inverse=True)
+            vectors = _total([self._code_vectors(tables[field.number].take(used), field.features) for field in group])
+            parts.append((b, rows, vectors))
         pairs = np.zeros((len(blocks), len(parts), len(parts)), np.float32)
         for f, (a, rows, vectors) in enumerate(parts):
             for g, (b, other_rows, others) in enumerate(parts[:f]):
@@ -302,13 +309,23 @@ class FeatureDistillation:
         return (teacher_energy - 2 * cross_term + code_energy) / (teacher_energy or 1.0)
 
 
-def _initial_codes(
-    blocks: Blocks, factors: Matrix, bits: int, seed: int, n_threads: int
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
-    """Return the signs of random projections of the teacher's vectors, and gains of their lengths, 0 if unseen."""
+class Codes(NamedTuple):
+    """A code and a gain for every feature."""
+
+    codes: npt.NDArray[np.uint8]
+    gains: npt.NDArray[np.float32]
+
+
+def no_codes(factors: Matrix, bits: int, seed: int, n_threads: int) -> Codes:
+    """Return the signs of random projections of the teacher's vectors, and gains of 0."""
     projection = np.random.default_rng(seed).standard_normal((factors.shape[1], bits), np.float32)
-    codes = pack_signs(multiply(factors, projection, n_threads))
-    return codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring()
+    return Codes(pack_signs(multiply(factors, projection, n_threads)), np.zeros(len(factors), np.float32))
+
+
+def _initial_codes(blocks: Blocks, factors: Matrix, bits: int, seed: int, n_threads: int) -> Codes:
+    """Return the signs of random projections of the teacher's vectors, and gains of their lengths, 0 if unseen."""
+    codes, _ = no_codes(factors, bits, seed, n_threads)
+    return Codes(codes, np.sqrt(np.einsum("ij,ij->i", factors, factors) / np.float32(bits)) * blocks.occurring())
 
 
 def mean_squares(blocks: Blocks) -> npt.NDArray[np.float64]:
@@ -326,6 +343,14 @@ def _column_squares(table: FeatureTable, shares: npt.NDArray[np.float64]) -> npt
         x = table.toarray()
         return np.asarray(np.einsum("r,rc,rc->c", shares, x, x))
     return np.asarray(table.to_csr().power(2).T @ shares)
+
+
+def _sample(block: Block, most_rows: int | None, seed: int) -> Block:
+    """Return a block of some of the interactions' rows, unless there are few; ids need all of theirs."""
+    if most_rows is None or block.n_rows <= most_rows or any(table.identity for table in block.tables.values()):
+        return block
+    rows, places = np.unique(np.random.default_rng(seed).choice(block.rows, most_rows), return_inverse=True)
+    return Block(places, {name: table.take(rows) for name, table in block.tables.items()})
 
 
 def _shares(block: Block) -> npt.NDArray[np.float64]:
