@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bitfm.data import Category, MultiCategory, infer_kind
@@ -168,6 +168,7 @@ def test_large_and_infinite_floats_have_a_text():
 
 
 @given(st.floats() | st.floats(-1e-3, 1e-3), st.floats(width=32))
+@example(0.5, 1000000.5)
 def test_a_float_has_one_text_in_a_column_and_alone(double, single):
     for number in (np.float64(double), np.float32(single)):
         assert as_text(pl.Series(np.array([number, 0.5], number.dtype))).to_list() == [one_as_text(number), "0.5"]

@@ -29,6 +29,7 @@ from bitfm.data.vocabulary import Vocabulary
 
 MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", r"\N")  # in a column of numbers
 _TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
+_LEAST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e16  # floats that are written without an exponent
 _CALENDAR = -62_135_510_400, 253_402_214_400  # seconds since 1970; a day of either end is left to zones
 _LATEST = 2**53  # seconds; beyond it a double no longer holds each
 _PLAIN_VALUE = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -360,7 +361,7 @@ def _float_text(values: pl.Series) -> pl.Series:
     array = values.to_numpy()
     text = with_nulls(values.cast(pl.String), np.isnan(array))
     size = np.abs(array.astype(np.float64))  # 1e-4 in single precision is below it, and has another text
-    far = np.flatnonzero((size >= 1e16) | ((size < 1e-4) & (size != 0)))
+    far = np.flatnonzero((size >= _LARGEST_PLAIN) | ((size < _LEAST_PLAIN) & (size != 0)))
     return text.scatter(far, [str(number) for number in array[far]]) if len(far) else text
 
 
@@ -380,6 +381,8 @@ def _python_as_text(value: Any) -> str | None:
             return None
         if float(value).is_integer() and abs(float(value)) < _TOO_LARGE:
             return str(int(value))
+        if _LEAST_PLAIN <= abs(float(value)) < _LARGEST_PLAIN:  # NumPy's own text depends on its version
+            return np.format_float_positional(value, trim="-")
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     return str(value).encode(errors="replace").decode()  # a lone surrogate cannot go into a series
