@@ -24,7 +24,7 @@ def item_words(
         try:
             words.fit(_each(documents, stage))
         except ValueError as error:
-            if "empty vocabulary" not in str(error):
+            if "no word is left" not in str(error):
                 raise
             raise ValueError(
                 f"{source.path}: the texts of the {len(item_ids):,} items left hold no words but stop words; "
