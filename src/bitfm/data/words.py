@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
+from bitfm.core import logarithm
 from bitfm.data.columns.text import WordCounts, tfidf_table
 from bitfm.validation import check_integer, check_real
 
@@ -68,7 +69,7 @@ class Words(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "Words: no word is left of the texts; give others, or fewer stop_words and a lower min_df."
             )
         order = sorted(kept, key=found.words.__getitem__)
-        idf = np.log((1 + n_texts) / (1 + n_having[order])) + 1
+        idf = logarithm((1 + n_texts) / (1 + n_having[order])) + 1
         weight = np.bincount(found.numbers, found.counts, n_words)[order] * idf
         best = np.sort(np.argsort(-weight, kind="stable")[:n])  # stable: of equal words, the first by the alphabet
         self.words_: npt.NDArray[Any] = np.array([found.words[order[place]] for place in best], object)
