@@ -23,10 +23,11 @@ def climbed(monkeypatch, quality):
 
     def of(trial, settings):
         tried.append(settings)
-        return quality(settings)
+        return choice._Candidate(trial, settings, None, quality(settings))
 
-    monkeypatch.setattr(choice, "_quality", of)
-    settings, stopped = choice._climbed([None], DEFAULTS, GRIDS, silent)
+    monkeypatch.setattr(choice._Candidate, "of", of)
+    settings, [best], stopped = choice._climbed([None], DEFAULTS, GRIDS, silent)
+    assert best.coded == settings
     assert not stopped
     return settings, tried
 
@@ -55,8 +56,8 @@ def test_chance_does_not_lead_away_from_the_defaults(monkeypatch):
 
 def test_no_more_than_so_many_are_tried(monkeypatch):
     monkeypatch.setattr(choice, "_MOST_CANDIDATES", 3)
-    settings, tried = climbed(monkeypatch, lambda settings: np.full(5, settings.regularization))
-    assert (len(tried), settings.regularization) == (3, 0.27)
+    settings, tried = climbed(monkeypatch, lambda settings: np.full(5, -settings.regularization))
+    assert (len(tried), settings.regularization) == (3, 0.05)
 
 
 def test_a_trial_has_the_penalties_that_the_fit_will_have():

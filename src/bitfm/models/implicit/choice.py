@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,31 @@ _SHARES = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)
 _MOST_CANDIDATES = 16
 
 
+class _Candidate(NamedTuple):
+    """Items as they will be with some settings, in a trial: as codes, and without bits as the teacher has them."""
+
+    trial: Trial
+    coded: Coded
+    items: Vectors  # that the codes stand for
+    qualities: npt.NDArray[np.float64]  # of the users
+
+    @classmethod
+    def of(cls, trial: Trial, settings: EventSettings) -> Self:
+        """Fit to a trial."""
+        fit, threads = trial.fit, trial.fit.n_threads
+        if fit.bits:
+            coded = fit.coded(settings)
+            items = coded.codes.vectors(n_threads=threads)
+            users = fit.users(settings, coded, items)
+        else:
+            teacher = fit.teacher(settings)
+            gram, axes = own_axes(teacher.items, threads)
+            coded = Coded(None, gram, None, None, None)  # type: ignore[arg-type]
+            users, items = (multiply(each, axes, threads) for each in (teacher.users, teacher.items))
+        [qualities] = trial.qualities(lambda which: [multiply(users[which], items.T, threads)])
+        return cls(trial, coded, items, np.asarray(qualities))
+
+
 def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
     """Return the best of a few settings.
 
@@ -48,9 +73,9 @@ def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
     grids = {"regularization": _REGULARIZATIONS, "ratio": _RATIOS}
     if any(side is not None for side in fit.sides):
         grids = {"feature_strength": _STRENGTHS, **grids}
-    settings, stopped = _climbed(trials, settings, grids, report)
+    settings, candidates, stopped = _climbed(trials, settings, grids, report)
     if fit.n_neighbors and not stopped:
-        settings = _with_neighbors(trials, settings, report)
+        settings = _with_neighbors(candidates, settings, report)
     if fit.data.each is not None and fit.bits and not stopped:
         settings = choose_contexts(fit, settings, report)
     return settings
@@ -58,26 +83,28 @@ def choose_settings(fit: EventFit, progress: Progress) -> EventSettings:
 
 def _climbed(
     trials: list[Trial], settings: EventSettings, grids: dict[str, tuple[float, ...]], report: Report
-) -> tuple[EventSettings, bool]:
-    """Return the settings from which no step to a neighbour in a grid ranks better, and whether to stop.
+) -> tuple[EventSettings, list[_Candidate], bool]:
+    """Return settings from which no step to a neighbour in a grid ranks better, their trials, and whether to stop.
 
     Better is what is so by more than a standard error of the users' differences. Without that, chance would lead far
     away from the defaults where users are few.
     """
     known: dict[EventSettings, npt.NDArray[np.float64]] = {}
+    best: list[_Candidate] = []
     stopped = False
 
     def better(there: EventSettings, name: str) -> bool:
         """Try settings, if that is new and there is time, and go there if they rank better."""
-        nonlocal settings, stopped
+        nonlocal settings, stopped, best
         if there in known or stopped or len(known) == _MOST_CANDIDATES:
             return False
-        known[there] = np.concatenate([_quality(trial, there) for trial in trials])
+        tried = [_Candidate.of(trial, there) for trial in trials]
+        known[there] = np.concatenate([each.qualities for each in tried])
         stopped = report(name, len(known), _MOST_CANDIDATES, float(known[there].mean()))
         gain = known[there] - known[settings]
-        if gain.mean() <= gain.std() / np.sqrt(len(gain)):
+        if best and gain.mean() <= gain.std() / np.sqrt(len(gain)):
             return False
-        settings = there
+        settings, best = there, tried
         return True
 
     better(settings, next(iter(grids)))
@@ -85,23 +112,22 @@ def _climbed(
     while moved:
         moved = False
         for name, values in grids.items():
-            for way in (1, -1):
+            for way in (-1, 1):
                 step: dict[str, Any] = {}
                 while 0 <= (place := values.index(getattr(settings, name)) + way) < len(values):
                     step[name] = values[place]
                     if not better(settings._replace(**step), name):
                         break
                     moved = True
-    return settings, stopped
+    return settings, best, stopped
 
 
-def _with_neighbors(trials: list[Trial], settings: EventSettings, report: Report) -> EventSettings:
-    ready = [(trial, *_vectors(trial.fit, settings)) for trial in trials]
+def _with_neighbors(candidates: list[_Candidate], settings: EventSettings, report: Report) -> EventSettings:
     best = -1.0
     for number, (unobserved, ridge) in enumerate(_NEIGHBORS, 1):
         tried = settings._replace(neighbors=NeighborSettings(unobserved, ridge, 1.0))
         qualities = []
-        for trial, coded, items in ready:
+        for trial, coded, items, _ in candidates:
             found, users = trial.fit.neighbors(tried, coded, items)
             ways = trial.qualities(partial(_blends, trial, found, users, items), len(_SHARES))
             qualities.append(ways.mean(axis=1))
@@ -115,16 +141,6 @@ def _with_neighbors(trials: list[Trial], settings: EventSettings, report: Report
     return settings
 
 
-def _vectors(fit: EventFit, settings: EventSettings) -> tuple[Coded, Vectors]:
-    """Return the items as codes and as what these stand for; without bits as they are."""
-    if fit.bits:
-        coded = fit.coded(settings)
-        return coded, coded.codes.vectors(n_threads=fit.n_threads)
-    items = fit.teacher(settings).items
-    gram, axes = own_axes(items, fit.n_threads)
-    return Coded(None, gram, None, None, None), multiply(items, axes, fit.n_threads)  # type: ignore[arg-type]
-
-
 def _blends(
     trial: Trial, neighbors: Neighbors, users: Vectors, items: Vectors, which: npt.NDArray[np.intp]
 ) -> Iterator[Vectors]:
@@ -133,17 +149,3 @@ def _blends(
     by_neighbors = neighbors.sums(trial.fit.data.events.liked().by_user.take(which)).toarray()
     for share in _SHARES:
         yield np.float32(share) * by_vectors + by_neighbors
-
-
-def _quality(trial: Trial, settings: EventSettings) -> npt.NDArray[np.float64]:
-    """Return how well items rank for each user as they will be: as codes, and without bits as the teacher has them."""
-    fit = trial.fit
-    if fit.bits:
-        coded = fit.coded(settings)
-        items = coded.codes.vectors(n_threads=fit.n_threads)
-        users = fit.users(settings, coded, items)
-    else:
-        teacher = fit.teacher(settings)
-        users, items = teacher.users, teacher.items
-    [found] = trial.qualities(lambda which: [multiply(users[which], items.T, fit.n_threads)])
-    return np.asarray(found)
