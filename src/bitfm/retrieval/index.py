@@ -292,12 +292,12 @@ class Index:
         Nothing is left of other items, nor of what items were before a change: segments that hold such are laid out
         anew.
         """
-        index = self.with_parameters(parameters)
-        places = np.full(self.n_positions, -1, np.int32)
+        index = self.with_parameters(parameters)  # whose segments no other thread changes
+        places = np.full(index.n_positions, -1, np.int32)
         places[positions] = np.arange(len(positions), dtype=np.int32)
         length = _towers(parameters, self.block)[0].typical_length()
         segments = []
-        for segment in self.segments:
+        for segment in index.segments:
             how = self.row_codes if isinstance(segment, RowCodeSegment) else ()
             segments.append(segment.only(places, length, *how))
         filled = [segment for segment in segments if segment.n_items]
@@ -380,5 +380,6 @@ class Index:
             new = kind.of(items, length, *how)
         except ValueError as error:  # numbers that are not finite
             raise self._damage("the model", error) from None
-        self.segments = (*kept, new)
+        # first the larger number: others read segments first, and must not meet a position beyond it
         self.n_positions = max(self.n_positions, int(items.positions.max(initial=-1)) + 1)
+        self.segments = (*kept, new)
