@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from attacks.races import N_FEATURES, N_USERS, parameters_of
 
+from attacks.races import N_FEATURES, N_USERS, parameters_of
 from bitfm.retrieval import Index
 
 
