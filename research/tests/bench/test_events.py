@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from bitfm.cli.app import app
 from bitfm.models.implicit.events import Events
 from typer.testing import CliRunner
 
-from bitfm_research.bench.events import discrete, hashing, run, run_speed
+from bitfm_research.bench.events import discrete, frappe, hashing, run, run_speed
 from bitfm_research.bench.events.opponents import popularity
 from bitfm_research.bench.events.protocol import READERS, judge, splits
 from bitfm_research.bench.events.quantized import rabitq, rotated_levels
@@ -77,3 +79,23 @@ def test_sweeps_are_timed_beside_implicit(tmp_path):
     assert "part must be one of" in str(CliRunner().invoke(app, [*options, "sped"]).exception)
     done = CliRunner().invoke(app, [*options, "ranking", "--only", "popularity", "--seeds", "1", "--json"])
     assert json.loads(done.stdout)["rows"][0]["method"] == "popularity"
+
+
+def test_opponents_are_tuned_where_apps_are_used_again(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    lines = ["user\titem\tcnt\tdaytime\tweekday\tisweekend\thomework\tcost\tweather\tcountry\tcity"]
+    for user in range(40):
+        for item in rng.choice(np.arange(user % 4, 40, 4), 6, False):  # apps of a kind, each used in three contexts
+            rest = "monday\tworkday\thome\tfree\tsunny\tSpain\t0"
+            lines += [f"{user}\t{item}\t1\t{time}\t{rest}" for time in ("morning", "noon", "night")]
+    (tmp_path / "frappe").mkdir()
+    with zipfile.ZipFile(tmp_path / "frappe" / "Mobile_Frappe.zip", "w") as archive:
+        archive.writestr("Mobile_Frappe/frappe/frappe.csv", "\n".join(lines) + "\n")
+    few = [replace(each, grid=each.grid[::8]) for each in frappe.OPPONENTS]
+    monkeypatch.setattr(frappe, "OPPONENTS", few)
+    rows = {row["method"]: row for row in frappe.next_apps(tmp_path, [0], lambda name: "bitfm" not in name)}
+    names = {"popularity", "most used by the user", "item kNN", "EASE", "real factors"}
+    assert names <= set(rows)
+    for name in names - {"popularity"}:
+        assert rows[name]["NDCG@10"] > 1.2 * rows["popularity"]["NDCG@10"], name
+        assert rows[name]["Recall@20"] <= 1
