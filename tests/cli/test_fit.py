@@ -208,3 +208,11 @@ def test_a_name_that_is_no_text_is_noted_in_ascii(tmp_path):
     done = fit(tmp_path, "--interactions", name)
     assert done.returncode == 0, done.stderr
     assert bitfm.load(tmp_path / "out.bitfm").notes == {"interactions": "ratings\\udcff.csv"}
+
+
+def test_the_rank_of_the_teacher_is_noted(bookshop, tmp_path):
+    tables = ["--interactions", bookshop.folder / "ratings.csv", *COLUMNS, "--bits", 8, "--rank", 4]
+    done = call("fit", *tables, "--model", "distilled", "-o", "out.bitfm", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert bitfm.load(tmp_path / "out.bitfm").notes["teacher"] == "of rank 4"
+    assert "teacher of rank 4" in call("inspect", "out.bitfm", cwd=tmp_path).stdout

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import bitfm
-from bitfm.cli._titles import item_id, rated_items
+from bitfm.cli._titles import item_id, item_ids, rated_items
 from cli_process import call, run
 
 TITLES = {
@@ -82,6 +82,35 @@ def test_commands_take_titles(folder):
 )
 def test_a_history_may_have_commas_and_colons_in_titles(rec, history, past):
     assert rated_items(rec, history) == past
+
+
+@pytest.mark.parametrize(
+    ("listed", "ids"),
+    [
+        (None, None),
+        ("", []),
+        ("1, 8,,nothing", ["1", "8", "nothing"]),
+        ("Fallout: New Vegas,The Good, the Bad, the Game,2", ["2", "5", "2"]),
+    ],
+)
+def test_lists_of_items_may_have_commas_in_titles(rec, listed, ids):
+    assert item_ids(rec, listed) == ids
+
+
+def test_titles_are_allowed_denied_and_removed(folder):
+    def items(*how):
+        done = call("recommend", "games.bitfm", "u1", "--seen", "--json", *how, cwd=folder)
+        return {row["item"] for row in json.loads(done.stdout)["recommendations"]}
+
+    assert items("--allow", "fallout 4,The Good, the Bad, the Game,8") == {1, 5, 8}
+    assert items("--deny", "Fallout 4,The Good, the Bad, the Game") == set(TITLES) - {1, 5}
+    assert run("recommend", "games.bitfm", "u1", "--deny", "Portal", cwd=folder).returncode == 11
+    similar = json.loads(call("similar", "games.bitfm", "1", "--allow", "Portal 2", "--json", cwd=folder).stdout)
+    assert [row["item"] for row in similar["similar"]] == [8]
+    assert run("remove", "games.bitfm", "--item", "Portal", "-o", "less.bitfm", cwd=folder).returncode == 11
+    done = call("remove", "games.bitfm", "--item", "Fallout 4", "-o", "less.bitfm", "--json", cwd=folder)
+    assert json.loads(done.stdout)["removed"] == {"users": 0, "items": 1}
+    assert 1 not in bitfm.load(folder / "less.bitfm").items["item_id"].to_list()
 
 
 def test_without_titles_ids_are_all_there_is(bookshop, model):

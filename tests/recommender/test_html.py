@@ -8,7 +8,7 @@ import polars as pl
 import bitfm
 from bitfm import Evaluation, Recommender
 from bitfm.evaluation import PerUser, compare
-from bitfm.recommender import Vectors
+from bitfm.recommender import Codes, Vectors
 from markup import Reader
 
 EVIL = "<script>alert('&')</script>"
@@ -86,3 +86,8 @@ def test_vectors_show_a_corner():
     assert texts.count("1.0000") == 25
     assert texts.count("…") == 6
     assert Reader(Vectors([], np.ones((0, 3), np.float32))._repr_html_()).texts == ["Vectors(0 ids, 3 numbers each)"]
+
+
+def test_codes_show_the_first_of_them():
+    codes = Codes([EVIL, *range(9)], np.full((10, 2), 171, np.uint8), np.ones(10, np.float32), np.ones(10, np.float32))
+    assert Reader(codes._repr_html_()).texts[:3] == ["Codes(10 ids, 16 bits each)", EVIL, "abab"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import polars as pl
 import pytest
 
-from bitfm import ImplicitFM, Recommender
+import bitfm
+from bitfm import BitfmWarning, ImplicitFM, Recommender
 from bitfm.errors import UnknownIdError
 
 EVENTS = {"user": "person", "item": "thing", "target": None}
@@ -43,6 +46,63 @@ def test_products_are_scores_in_a_context(fitted_on_contexts):
 def test_products_are_scores_of_events_without_neighbors(events):
     rec = Recommender(model=ImplicitFM(32, n_neighbors=0, tune=False)).fit(events, **EVENTS)
     check(rec, rec.users["person"][:5].to_list(), rtol=1e-3, atol=1e-4)
+
+
+def check_codes(rec, users, context=None, **how):
+    items, queries = rec.item_codes(), rec.user_vectors(users, context=context, codes=True).vectors
+    signs = 2.0 * np.unpackbits(items.codes, axis=1, bitorder="little") - 1
+    scores = queries[:, :-2] @ signs.T * items.gains + queries[:, -2:-1] * items.biases + queries[:, -1:]
+    np.testing.assert_allclose(queries @ items.vectors().T, scores, rtol=1e-4, atol=1e-4)
+    for user, row in zip(users, scores, strict=True):
+        found = rec.recommend(user, n=len(items.ids), context=context, seen=True)
+        places = [items.ids.index(item) for item in found["item"].to_list()]
+        assert sorted(places) == list(range(len(items.ids)))
+        np.testing.assert_allclose(row[places], found["score"].to_numpy(), **how)
+
+
+def test_codes_gains_and_biases_make_scores_of_ratings(shop):
+    context = {"device": pl.Series(["phone", "desk", "desk"]).sample(len(shop.ratings), with_replacement=True, seed=1)}
+    ratings = shop.ratings.with_columns(**context)
+    columns = {"users": shop.readers, "user": "reader", "item": "book", "context": ["device"]}
+    rec = Recommender(16, raters=False, n_jobs=1).fit(ratings, **columns)
+    rec.add_items(pl.DataFrame({"book": [99_999]}))
+    users = [*shop.readers["reader"][:5].to_list(), "nobody"]
+    check_codes(rec, users[:5], {"device": "phone"}, rtol=1e-4)
+    with pytest.warns(BitfmWarning, match="nobody"):
+        check_codes(rec, users[5:], rtol=1e-4)
+    assert rec.item_codes().codes.shape == (rec.n_items, 2)
+    assert rec.item_codes().ids[-1] == 99_999
+    assert rec.item_codes().gains[-1] == 0  # of which nothing is known
+
+
+def test_items_of_several_features_have_no_codes(rec):
+    with pytest.raises(ValueError, match=r"item_codes: items have several features.*raters=False"):
+        rec.item_codes()
+
+
+def test_codes_gains_and_biases_make_scores_of_events(events, tmp_path):
+    model = ImplicitFM(32, n_neighbors=0, tune=False)
+    rec = Recommender(model=model).fit(events, **EVENTS, context=["daytime"])
+    users = rec.users["person"][:5].to_list()
+    rec.save(tmp_path / "rec.bitfm")
+    for one in (rec, bitfm.load(tmp_path / "rec.bitfm")):
+        check_codes(one, users, {"daytime": "morning"}, rtol=1e-3, atol=1e-4)
+        assert one.item_codes().codes.nbytes == 4 * rec.n_items
+    check(rec, users, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("of", ["fitted", "fitted_on_events"])
+def test_vectors_may_be_changed_in_place(of, request):
+    rec = copy.copy(request.getfixturevalue(of))
+    item = rec.items[rec.items.columns[0]][0]
+    before, alike = rec.item_vectors().vectors.copy(), rec.similar_items(item)
+    rec.item_vectors().vectors[:] = 1
+    rec.user_vectors().vectors[:] = 1
+    if of == "fitted_on_events":
+        for part in rec.item_codes()[1:]:
+            part[:] = 1
+    np.testing.assert_array_equal(rec.item_vectors().vectors, before)
+    assert rec.similar_items(item).equals(alike)
 
 
 def test_all_users_by_default(rec, shop):

@@ -13,9 +13,12 @@ from typer import Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._options import names_of, pairs_of
+from bitfm.cli._titles import item_ids
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from bitfm import Recommender
 
 __all__ = ["RankOptions", "RuleOptions"]
 
@@ -34,10 +37,11 @@ class RuleOptions:
     deny: Annotated[str | None, Option(metavar="ITEM,...", help="None of these items.")] = None
 
     @classmethod
-    def of(cls, context: typer.Context) -> dict[str, Any]:
+    def of(cls, context: typer.Context, rec: Recommender) -> dict[str, Any]:
         """Return the options of a command as a recommender takes them."""
         given = cls(**{name: context.params[name] for name in cls.__dataclass_fields__})
-        return {"where": given.conditions(), "allow": names_of(given.allow), "deny": names_of(given.deny)}
+        allow, deny = item_ids(rec, given.allow), item_ids(rec, given.deny)
+        return {"where": given.conditions(), "allow": allow, "deny": deny}
 
     def conditions(self) -> list[Any] | None:
         """Return what was given as --where: values of columns, and comparisons."""

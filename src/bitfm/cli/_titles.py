@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bitfm.data.files import quoted
@@ -10,7 +11,7 @@ from bitfm.errors import UnknownIdError
 if TYPE_CHECKING:
     from bitfm import Recommender
 
-__all__ = ["item_id", "rated_items"]
+__all__ = ["item_id", "item_ids", "rated_items"]
 
 _LISTED = 10  # ids of a title that several items have
 _MOST_COMMAS = 8  # in a title
@@ -35,16 +36,28 @@ def rated_items(rec: Recommender, history: str) -> list[Any]:
 
     Ids and titles may have commas and colons in them: the longest text that is an item is taken for one.
     """
-    parts, past = history.split(","), []
+    return _longest(history, lambda text, alone: _rated(rec, text, alone=alone))
+
+
+def item_ids(rec: Recommender, listed: str | None) -> list[str] | None:
+    """Return the ids of ITEM,ITEM,...; each is the longest text that is an item, or a bare part."""
+    if listed is None:
+        return None
+    return _longest(listed, lambda text, alone: _known_id(rec, text, alone=alone) or (text if alone else None))
+
+
+def _longest(listed: str, read: Callable[[str, bool], Any]) -> list[Any]:
+    """Return what texts with commas between them, or in them, are: of each the longest that is read as something."""
+    parts, found = listed.split(","), []
     while parts:
         for n in range(min(len(parts), _MOST_COMMAS + 1), 0, -1):
-            found = _rated(rec, ",".join(parts[:n]).strip(), alone=n == 1)
-            if found is not None:
+            one = read(",".join(parts[:n]).strip(), n == 1)
+            if one is not None:
                 break
-        if found:
-            past.append(found)
+        if one:
+            found.append(one)
         del parts[:n]
-    return past
+    return found
 
 
 def _rated(rec: Recommender, text: str, *, alone: bool) -> Any:

@@ -123,6 +123,8 @@ def fit(
     with fit_progress() as callback:
         tables.fit(rec, train, callback, keep=baselines)
     rec.notes["interactions"] = plain(options.interactions)  # a name need not be Unicode
+    if settings.rank is not None:
+        rec.notes["teacher"] = f"of rank {settings.rank}"  # a model keeps nothing of its teacher
     report: dict[str, Any] = {
         "columns": rows_of(rec.describe()),
         "seconds": clock.perf_counter() - begin,

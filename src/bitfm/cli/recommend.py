@@ -76,7 +76,7 @@ def recommend(
     import bitfm
 
     rec = bitfm.load(path)
-    how = {"n": n, "context": moment, "seen": seen, **RuleOptions.of(context_), **RankOptions.of(context_)}
+    how = {"n": n, "context": moment, "seen": seen, **RuleOptions.of(context_, rec), **RankOptions.of(context_)}
     if exclude is not None:
         how["exclude"] = names_of(exclude)
     if is_new:
@@ -125,7 +125,7 @@ def similar(
     import bitfm
 
     rec = bitfm.load(path)
-    rules, side = RuleOptions.of(context_), "user" if users else "item"
+    rules, side = RuleOptions.of(context_, rec), "user" if users else "item"
     if users and any(rule is not None for rule in rules.values()):
         raise typer.BadParameter("--where, --allow and --deny are about items", param_hint="--users")
     id_ = named if users else item_id(rec, named)

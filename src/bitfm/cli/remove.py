@@ -11,6 +11,7 @@ from typer import Option
 
 from bitfm.cli import _options as option
 from bitfm.cli._config import FILE_NAME, Config, model_alone
+from bitfm.cli._titles import item_id
 from bitfm.cli._writing import may_hold_model, need_writable
 from bitfm.cli.screen import line, note, print_json
 from bitfm.errors import BitfmWarning
@@ -23,7 +24,7 @@ def remove(
     *,
     out: Annotated[Path, Option("-o", "--out", help=_OUT)],
     user: Annotated[option.Texts, Option(metavar="ID", help="A user to remove. Repeatable.")] = None,
-    item: Annotated[option.Texts, Option(metavar="ID", help="An item to remove. Repeatable.")] = None,
+    item: Annotated[option.Texts, Option(metavar="ID", help="An item to remove, or its title. Repeatable.")] = None,
     force: Annotated[bool, Option("--force", help="Replace a file that is not a bitfm model.")] = False,
     jobs: option.Jobs = None,
     quiet: option.Quiet = False,
@@ -44,13 +45,14 @@ def remove(
     from bitfm import Recommender
 
     rec = Recommender.load(path)
+    items_gone = [item_id(rec, text) for text in item or ()]
     before = rec.n_users, rec.n_items
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", BitfmWarning)
         if user:
             rec.remove_users(user)
-        if item:
-            rec.remove_items(item)
+        if items_gone:
+            rec.remove_items(items_gone)
     for warning in said:
         note(str(warning.message))
     rec.save(out)

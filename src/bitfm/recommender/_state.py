@@ -214,6 +214,14 @@ class State(ABC):
         return Likeness(self.all_user_vectors, self.item_covariance)
 
     @abstractmethod
+    def item_codes(self) -> tuple[npt.NDArray[np.uint8], Vectors, Vectors]:
+        """Return the code, the gain and the bias of every item."""
+
+    @abstractmethod
+    def code_query_matrix(self, users: npt.NDArray[np.int32], context: Block | None) -> Vectors:
+        """Return one row per query: a number per bit, what biases of items count for, and the query's own constant."""
+
+    @abstractmethod
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
         """Take the score of a pair apart, with names for the features."""
 

@@ -13,7 +13,7 @@ from bitfm.recommender import _inputs, _search
 from bitfm.recommender._fitted import Fitted
 from bitfm.recommender._ids import users_of
 from bitfm.recommender._labels import feature_label
-from bitfm.recommender._vectors import Vectors
+from bitfm.recommender._vectors import Codes, Vectors
 
 __all__ = ["Views"]
 
@@ -37,7 +37,26 @@ class Views(Fitted):
         ids = state.items.ids_of(np.arange(len(state.items))).to_list()
         return Vectors(ids, state.need_finite(state.item_matrix()))
 
-    def user_vectors(self, users: Any = None, *, context: Mapping[str, Any] | None = None) -> Vectors:
+    def item_codes(self) -> Codes:
+        """Return a code, a gain and a bias per item, which make scores with ``user_vectors(codes=True)``; see `Codes`.
+
+        Items of events have codes whatever is known of them; as in `item_vectors`, what neighbours add is left out.
+        Items of ratings have one of their own only if nothing but their id is a feature: without columns, and with
+        ``Recommender(raters=False)``.
+
+        Returns
+        -------
+        Codes
+            ``ids``, ``codes`` of packed bits, ``gains`` and ``biases``.
+        """
+        state = self.state
+        codes, gains, biases = state.item_codes()
+        ids = state.items.ids_of(np.arange(len(state.items))).to_list()
+        return Codes(ids, codes, state.need_finite(gains), state.need_finite(biases))
+
+    def user_vectors(
+        self, users: Any = None, *, context: Mapping[str, Any] | None = None, codes: bool = False
+    ) -> Vectors:
         """Return a vector per user, of all users by default; see `item_vectors`.
 
         Parameters
@@ -45,6 +64,9 @@ class Views(Fitted):
         users : id, sequence of ids, or frame with the column of ids, optional
         context : mapping of column to value, optional
             The same for all; what is not given is unknown.
+        codes : bool, default False
+            Whether they are for `item_codes` in place of `item_vectors`: one number per bit, and two more. Of ratings
+            both are the same.
         """
         state = self.state
         if users is None:
@@ -53,7 +75,8 @@ class Views(Fitted):
         else:
             ids, indices, _ = users_of(state, users)
         at = _inputs.context_of(state, context, len(ids))
-        return Vectors(ids, state.need_finite(state.query_matrix(indices, at)))
+        found = state.code_query_matrix(indices, at) if codes else state.query_matrix(indices, at)
+        return Vectors(ids, state.need_finite(found))
 
     @property
     def users(self) -> Any:

@@ -151,8 +151,8 @@ class EventState(State):
         return np.asarray(multiply(vectors.T, vectors) / max(len(vectors), 1) - np.outer(mean, mean), np.float32)
 
     def item_matrix(self) -> Vectors:
-        """Return the items' vectors."""
-        return self.item_vectors
+        """Return the items' vectors, which the caller may change."""
+        return self.item_vectors.copy()
 
     def query_matrix(self, users: npt.NDArray[np.int32], context: Block | None) -> Vectors:
         """Return the vectors of users in a context; what neighbours add to scores is not in them."""
@@ -160,6 +160,17 @@ class EventState(State):
         threads = self.threads(len(users))
         vectors, said = self.vectors(users, threads), self._said(context, threads)
         return np.float32(self.parameters.neighbors.scale) * (vectors if said is None else vectors + said)
+
+    def item_codes(self) -> tuple[npt.NDArray[np.uint8], Vectors, Vectors]:
+        """Return the code, the gain and the bias of every item."""
+        items = self.parameters.items
+        return np.array(items.codes), np.array(items.gains), np.array(items.weights)
+
+    def code_query_matrix(self, users: npt.NDArray[np.int32], context: Block | None) -> Vectors:
+        """Return what the users' vectors are to each bit, what they are to biases of items, and 0."""
+        vectors = self.query_matrix(users, context)
+        of_biases, of_bits = self.parameters.items.queries(vectors, self.threads(len(users)))
+        return np.hstack([of_bits, of_biases[:, None], np.zeros((len(users), 1), np.float32)])
 
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
         """Take the score of a pair apart: which past items and which features have brought it."""

@@ -183,6 +183,20 @@ class RatingState(State):
         rows = self.query_rows(users, context)
         return _with_constants(rows.as_vectors(), np.ones(len(rows)), rows.constants)
 
+    def item_codes(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Return the code, the gain and the bias of every item, where each is known by its id alone."""
+        found = self._item_rows(np.arange(len(self.items)))
+        if found.coded is not None:
+            raise ValueError(
+                "item_codes: items have several features each, so none has a code of its own; take item_vectors, or "
+                "fit without columns of items and with Recommender(raters=False)."
+            )
+        return found.codes, found.gains, found.constants.astype(np.float32)
+
+    def code_query_matrix(self, users: npt.NDArray[np.int32], context: Block | None) -> npt.NDArray[np.float32]:
+        """Return the users' vectors, 1 for the items' biases, and their own constants."""
+        return self.query_matrix(users, context)
+
     def explain(self, user: int, item: int, context: Block | None) -> Explanation:
         """Take the score of a pair apart, with names for the features: ``user.age: 25-34``."""
 
@@ -232,12 +246,16 @@ class RatingState(State):
 
     def rows(self, name: str, indices: npt.NDArray[Any]) -> TowerRows:
         """Return a side's tower for some rows, all as vectors; a user's constant holds the model's bias."""
-        block = Block(np.arange(len(indices)), self.tables(name, indices))
         if name == "user":
+            block = Block(np.arange(len(indices)), self.tables(name, indices))
             found = self.user_rows(self.with_context(block, None))
         else:
-            found = self.towers[1].rows_of(Blocks(item=block), self.threads(len(block)))
+            found = self._item_rows(indices)
         return TowerRows.of_vectors(found.constants, found.as_vectors())
+
+    def _item_rows(self, indices: npt.NDArray[Any]) -> TowerRows:
+        block = Block(np.arange(len(indices)), self.tables("item", indices))
+        return self.towers[1].rows_of(Blocks(item=block), self.threads(len(block)))
 
     def all_rows(self, name: str) -> TowerRows:
         """Return a side's tower for all of its rows."""
