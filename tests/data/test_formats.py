@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 
 import numpy as np
 import polars as pl
@@ -120,6 +121,25 @@ def test_the_order_of_day_and_month_is_decided_by_all_values(texts, choice):
         assert date_order(pl.Series(many)) == choice
 
 
+def test_each_date_counts_once_whatever_its_times_of_day():
+    """What cannot be read as a whole does not count."""
+    texts = [f"13/04/2018 {hour:02}:{minute:02}" for hour in range(3) for minute in range(60)]
+    texts += ["04/13/2018", "04/14/2018 10:00 pm", "15/04/2018 24:61"]
+    assert date_order(pl.Series(texts)) == ("mdy", True, "04/13/2018")
+
+
+@given(
+    st.lists(st.text("0123456789:./, -TatAMpmZ+éſK日", max_size=24), max_size=150),
+    MOMENTS,
+    st.sampled_from(list(TIMES)),
+)
+def test_many_strings_are_read_as_each_alone(odd, moments, clock):
+    texts = [one.strip() or "x" for one in odd] + [_written(one, "%d.%m.%Y" + clock) for one in moments]
+    texts += ["é27.11.2021 10:00", "27.11.2021 10:00é", "27.11.2021 at 10:00", "27.11.2021t10:00", "ſep 1, 2020"]
+    many = parse_times(pl.Series(texts * 2), "dmy").to_list()
+    assert many == [parse_times(pl.Series([one]), "dmy")[0] for one in texts] * 2
+
+
 def test_dates_whose_order_is_open_can_be_refused():
     texts = ["03/04/2018", "27.11.2021", "2018-07-13", "2018/07/13", "July 13, 2018"]
     assert parse_times(pl.Series(texts), "ymd").to_list() == [None, None, *[1531440000] * 3]
@@ -197,6 +217,24 @@ def test_targets_and_times_are_read_by_the_same_parser():
         Interactions.of(ROWS, decimal=".")
     with pytest.raises(ValueInTableError, match=r"row 2: the time is '13/04/2018'.*the month first"):
         Interactions.of(ROWS, time="time", dates="mdy")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"time": ["03/04/2018"] * 4},
+            r"'time': the month first, as nothing decides.*'03/04/2018'; dates= \(--dates\)",
+        ),
+        ({"rating": ["1.250"] * 4}, r"'rating': a decimal point, as nothing decides.*'1.250'; decimal= \(--decimal\)"),
+    ],
+)
+def test_what_nothing_decides_is_a_warning(change, told):
+    with pytest.warns(BitfmWarning, match=told):
+        read = Interactions.of({**ROWS, **change}, time="time")
+    assert [(column, choice.decided) for column, choice in read.formats if column in change] == [(*change, False)]
+    with warnings.catch_warnings(action="error"):
+        Interactions.of({**ROWS, **change}, time="time", decimal=",", dates="dmy")
 
 
 @pytest.mark.parametrize("gone", [None, "", "  ", "NA", "NaN"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bitfm
-from bitfm import DiscreteFM, Recommender
+from bitfm import BitfmWarning, DiscreteFM, Recommender
 from bitfm.data import Number
 
 RATINGS = {
@@ -94,3 +94,22 @@ def test_ratings_that_are_missing_are_dropped_or_refused_as_at_the_fit(tmp_path)
         bitfm.load(tmp_path / "m.bitfm").add_ratings(
             {"user_id": ["a", "a"], "item_id": ["i1", "i2"], "rating": [1, None]}
         )
+
+
+def test_a_fit_says_how_it_has_read_targets_and_times(rec, tmp_path):
+    """No value is quoted: it could not be removed."""
+    rec.save(tmp_path / "m.bitfm")
+    for one in (rec, bitfm.load(tmp_path / "m.bitfm")):
+        told = [(r["side"], r["column"], r["why"]) for r in one.describe().to_dicts() if r["side"] == "interaction"]
+        assert told == [
+            ("interaction", "rating", "numbers with a decimal comma"),
+            ("interaction", "time", "times, the day first"),
+        ]
+
+
+def test_a_fit_says_what_nothing_decides():
+    open_times = {**RATINGS, "time": ["03/04/2018"] * 36}
+    with pytest.warns(BitfmWarning, match="'time': the month first, as nothing decides"):
+        rec = Recommender(model=DiscreteFM(bits=8, max_iter=2)).fit(open_times, time="time")
+    told = {row["column"]: row["why"] for row in rec.describe().to_dicts()}
+    assert told["time"] == "times, the month first, as nothing decides"

@@ -52,6 +52,38 @@ def test_a_missing_user_is_an_error(rec, reader, missing):
         rec.recommend([reader, missing, reader])
 
 
+def test_unknown_users_and_items_of_pairs_are_named(rec, shop, reader):
+    book = shop.books["book"][0]
+    for pairs in ([("zed", book), (reader, -7)], {"reader": ["zed", reader], "book": [book, -7]}):
+        with pytest.warns(BitfmWarning) as caught:
+            rec.predict(pairs)
+        told = [str(warning.message).replace("'-7'", "-7") for warning in caught]  # tables have texts
+        assert told == [
+            "predict: user 'zed' not known, so scored by what is known.",
+            "predict: item -7 not known, so scored by what is known.",
+        ]
+    for pairs, place in (([(reader, book), (None, book)], "user of pair 2"), ([(reader, np.nan)], "item of pair 1")):
+        with pytest.raises(ValueError, match=f"predict: the {place} is missing"):
+            rec.predict(pairs)
+
+
+def test_an_unknown_user_of_an_explanation_is_named(rec, shop):
+    book = shop.books["book"][0]
+    with pytest.warns(BitfmWarning, match="explain: user 'zed' not known"):
+        found = rec.explain("zed", book)
+    with warnings.catch_warnings(action="error"):
+        assert rec.explain(None, book).score == found.score
+    with pytest.raises(ValueError, match=r"the user of pair 1 is missing \(nan\)"):
+        rec.explain(np.nan, book)
+
+
+def test_a_missing_time_of_pandas_is_missing(rec):
+    pd = pytest.importorskip("pandas")
+    for missing in (pd.NaT, pd.NA):
+        with pytest.raises(ValueError, match="the user is missing"):
+            rec.recommend(missing)
+
+
 @pytest.mark.parametrize("odd", [1.5, -1, b"x", True])
 def test_what_is_no_user_is_named(rec, odd):
     with pytest.warns(BitfmWarning, match="not known"):

@@ -159,7 +159,8 @@ def explain(
 
     rec = bitfm.load(path)
     asked = item_id(rec, named)
-    found = rec.explain(user_id, asked, context=pairs_of("--context", context) or None)
+    with _other_notes():
+        found = rec.explain(user_id, asked, context=pairs_of("--context", context) or None)
     _remark_on_unknown(rec, "user", [user_id], "explained without the user")
     if not as_json:
         _show_explanation(f"{user_id} and {named}", found)
@@ -213,7 +214,7 @@ def _for_new(rec: Recommender, history: str, features: dict[str, str] | None, ho
 def _other_notes() -> Iterator[None]:
     """Print what bitfm warns of, but not of users and pasts that are not known, which were remarked on."""
     with notes_of_warnings():
-        warnings.filterwarnings("ignore", "(recommend|history): ", UserWarning)
+        warnings.filterwarnings("ignore", "(recommend|history|explain): ", UserWarning)
         yield
 
 

@@ -16,14 +16,16 @@ from bitfm.validation import check_choice
 __all__ = [
     "BLANK",
     "BLANKS",
+    "CLOCK",
     "TWO_READINGS",
     "Choice",
-    "Moment",
+    "Day",
     "check_decimal",
     "check_order",
     "decide_decimal",
     "decide_order",
-    "read_moment",
+    "read_clock",
+    "read_day",
     "read_number",
 ]
 
@@ -54,12 +56,16 @@ _DATE = re.compile(
     rf"|(?P<y2>[0-9]{{4}})(?:-(?P<m2>[0-9]{{2}})-(?P<d2>[0-9]{{2}})"  # 2018-07-13, with what ISO 8601 has not after it
     rf"|(?P<slash>[./])(?P<m3>[0-9]{{1,2}})(?P=slash)(?P<d3>[0-9]{{1,2}}))"  # 2018/7/13
     rf"|{_WEEKDAY}(?P<m4>{_MONTH})\.? +(?P<d4>[0-9]{{1,2}})(?:st|nd|rd|th)?,? +(?P<y4>[0-9]{{4}})"  # April 20, 2016
-    rf"|{_WEEKDAY}(?P<d5>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -]+(?P<m5>{_MONTH})\.?,?[ -]+(?P<y5>[0-9]{{4}}))"
-    rf"(?:(?:T|,? +(?:at +)?)(?P<hour>[0-9]{{1,2}}):(?P<minute>[0-9]{{2}})(?::(?P<second>[0-9]{{2}})(?:[.,][0-9]+)?)?"
+    rf"|{_WEEKDAY}(?P<d5>[0-9]{{1,2}})(?:st|nd|rd|th|\.)?[ -]+(?P<m5>{_MONTH})\.?,?[ -]+(?P<y5>[0-9]{{4}}))",
+    re.IGNORECASE | re.ASCII,
+)
+CLOCK = r"(?:T|,? +(?:at +)?)[0-9]{1,2}:"  # what a time after a date begins with
+_CLOCK = re.compile(
+    rf"(?:T|,? +(?:at +)?)(?P<hour>[0-9]{{1,2}}):(?P<minute>[0-9]{{2}})(?::(?P<second>[0-9]{{2}})(?:[.,][0-9]+)?)?"
     rf"(?: ?(?P<half>[ap])\.?m\.?)?"
     rf"(?: ?(?:(?:UTC|GMT)?(?P<sign>[-+])(?P<hours>[0-9]{{2}}):?(?P<minutes>[0-9]{{2}})?"
-    rf"|(?P<zone>{'|'.join(_ZONES)})))?)?",
-    re.IGNORECASE,
+    rf"|(?P<zone>{'|'.join(_ZONES)})))?",
+    re.IGNORECASE | re.ASCII,
 )
 
 
@@ -78,30 +84,34 @@ class Choice(NamedTuple):
     decided: bool
     example: str
 
+    @property
+    def reading(self) -> str:
+        """What it means, for people to read."""
+        return _READINGS[self.value]
 
-class Moment(NamedTuple):
-    """A date whose day and month may come in either order, and seconds since its midnight, UTC."""
+
+class Day(NamedTuple):
+    """A date whose day and month may come in either order."""
 
     year: int
     first: int
     second: int
     mark: str  # between the parts of a date whose order is open; "" where it is not: the month is first
-    seconds: int
 
     def at(self, order: str) -> int | None:
-        """Return seconds since 1970, or None if there is no such day, or its order is open and is not to be."""
+        """Return days since 1970, or None if there is no such day, or its order is open and is not to be."""
         if self.mark and order == "ymd":
             return None
         month, day = (self.second, self.first) if self.mark and order == "dmy" else (self.first, self.second)
         try:
-            days = date(self.year, month, day).toordinal() - _EPOCH
+            return date(self.year, month, day).toordinal() - _EPOCH
         except ValueError:
             return None
-        return days * 86_400 + self.seconds
 
 
+_READINGS = {".": "a decimal point", ",": "a decimal comma", "dmy": "the day first", "mdy": "the month first"}
 _EPOCH = date(1970, 1, 1).toordinal()
-_CLOCK = ("hour", "minute", "second", "hours", "minutes")
+_CLOCK_PARTS = ("hour", "minute", "second", "hours", "minutes")
 
 
 def check_decimal(name: str, mark: str | None) -> None:
@@ -125,12 +135,28 @@ def read_number(text: str, decimal: str) -> float | None:
     return float(f"{sign}{whole.replace(parted, '') if parted else whole}.{fraction or 0}")
 
 
-def read_moment(text: str) -> Moment | None:
-    """Return the date, with or without a time, that a string without blanks around it was written for."""
+def read_day(text: str) -> Day | None:
+    """Return the date that a string without blanks around it was written for."""
     found = _DATE.fullmatch(text)
     if found is None:
         return None
-    mark, half, sign, zone, *clock = found.group("mark", "half", "sign", "zone", *_CLOCK)
+    if found["mark"]:
+        return Day(int(found["y1"]), int(found["a"]), int(found["b"]), found["mark"])
+    part = found.groupdict()
+    if part["y2"]:
+        return Day(int(part["y2"]), int(part["m2"] or part["m3"]), int(part["d2"] or part["d3"]), "")
+    month, day, year = (part[f"{name}4"] or part[f"{name}5"] for name in "mdy")
+    return Day(int(year), _MONTHS.index(month[:3].lower()) + 1, int(day), "")
+
+
+def read_clock(text: str) -> int | None:
+    """Return the seconds since midnight, UTC, that are written after a date: none where nothing is."""
+    if not text:
+        return 0
+    found = _CLOCK.fullmatch(text)
+    if found is None:
+        return None
+    half, sign, zone, *clock = found.group("half", "sign", "zone", *_CLOCK_PARTS)
     hour, minute, second, hours, minutes = (int(part) if part else 0 for part in clock)
     if half:
         if not 1 <= hour <= 12:
@@ -139,14 +165,7 @@ def read_moment(text: str) -> Moment | None:
     if hour > 23 or minute > 59 or second > 60 or hours > 23 or minutes > 59:
         return None
     east = _ZONES[zone.upper()] if zone else (hours * 60 + minutes) * (-1 if sign == "-" else 1)
-    seconds = ((hour * 60 + minute) - east) * 60 + second
-    if mark:
-        return Moment(int(found["y1"]), int(found["a"]), int(found["b"]), mark, seconds)
-    part = found.groupdict()
-    if part["y2"]:
-        return Moment(int(part["y2"]), int(part["m2"] or part["m3"]), int(part["d2"] or part["d3"]), "", seconds)
-    month, day, year = (part[f"{name}4"] or part[f"{name}5"] for name in "mdy")
-    return Moment(int(year), _MONTHS.index(month[:3].lower()) + 1, int(day), "", seconds)
+    return ((hour * 60 + minute) - east) * 60 + second
 
 
 def decide_decimal(odd: Iterable[tuple[str, float | None]], plain: Callable[[], Iterable[str]]) -> Choice | None:
@@ -185,21 +204,21 @@ def decide_decimal(odd: Iterable[tuple[str, float | None]], plain: Callable[[], 
     return Choice(mark, True, examples[mark])
 
 
-def decide_order(moments: Iterable[tuple[str, Moment]]) -> Choice | None:
+def decide_order(days: Iterable[tuple[str, Day]]) -> Choice | None:
     """Return whether day or month comes first in a column's different dates, or None if that is open in none of them.
 
     The order in which more dates can be read only counts. Where there are none, points and dashes are between a day and
     a month, and slashes between a month and a day.
     """
     votes, examples, unclear = {"dmy": 0, "mdy": 0}, dict[str, str](), dict[str, str]()
-    for text, moment in moments:
-        if not moment.mark or moment.first == moment.second:
+    for text, day in days:
+        if not day.mark or day.first == day.second:
             continue
-        if 1 <= moment.first <= 12 and 1 <= moment.second <= 12:
-            unclear.setdefault(moment.mark, text)
+        if 1 <= day.first <= 12 and 1 <= day.second <= 12:
+            unclear.setdefault(day.mark, text)
             continue
-        order = "dmy" if moment.first > 12 else "mdy"
-        if moment.at(order) is not None:
+        order = "dmy" if day.first > 12 else "mdy"
+        if day.at(order) is not None:
             votes[order] += 1
             examples.setdefault(order, text)
     if votes["dmy"] != votes["mdy"] or examples:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from bitfm.data.files import quoted
-from bitfm.data.formats import check_decimal, check_order
+from bitfm.data.formats import Choice, check_decimal, check_order
 from bitfm.data.parsing import as_text
 from bitfm.data.splits import split_by_time, split_cold, split_histories, split_per_user
 from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of, with_missing
@@ -97,6 +97,8 @@ class Interactions:
         Of events: what each is, such as ``"view"``.
     weights : array of float64 or None
         Of events: how much each counts.
+    formats : tuple of Choice by column
+        How numbers and times were read that are strings of two readings.
     given : Interactions or None
         Of a part that `split` held out by whole users: their other interactions, which they are folded in with.
 
@@ -126,6 +128,7 @@ class Interactions:
     kinds: pl.Series | None = None
     weights: npt.NDArray[np.float64] | None = None
     given: Interactions | None = None
+    formats: tuple[tuple[str, Choice], ...] = ()
 
     @classmethod
     def of(
@@ -181,12 +184,18 @@ class Interactions:
         need_rows(what, frame)
         users, items = ids_of(what, frame, user), ids_of(what, frame, item)
         ratings = weights = times = None
+        found: list[tuple[str, Choice | None]] = []
         if target is not None:
-            ratings, decimal = numbers_of(what, frame, target, decimal, allow_missing=missing == "drop")
+            ratings, decimal, mark = numbers_of(what, frame, target, decimal, allow_missing=missing == "drop")
+            found.append((target, mark))
         elif weight is not None:
-            weights, decimal = numbers_of(what, frame, weight, decimal)
+            weights, decimal, mark = numbers_of(what, frame, weight, decimal)
+            found.append((weight, mark))
         if time is not None:
-            times, dates = times_of(what, frame, time, dates)
+            times, dates, order = times_of(what, frame, time, dates)
+            found.append((time, order))
+        formats = tuple((column, choice) for column, choice in found if choice is not None)
+        _warn_of_open(what, formats)
         read = cls(
             users.text,
             items.text,
@@ -198,6 +207,7 @@ class Interactions:
             frames,
             kinds=None if event is None else _kinds_of(what, frame, event),
             weights=weights,
+            formats=formats,
         )
         return read if ratings is None else read._with_ratings(what, ~np.isnan(ratings))
 
@@ -310,6 +320,15 @@ class Interactions:
         if times and self.times is not None:
             digest.update(self.times.astype("<i8").tobytes())
         return digest.hexdigest()
+
+
+def _warn_of_open(what: str, formats: Sequence[tuple[str, Choice]]) -> None:
+    """Warn of columns whose values have two readings, of which nothing decides for one."""
+    for column, choice in formats:
+        if not choice.decided:
+            option = "dates" if choice.value in ("dmy", "mdy") else "decimal"
+            told = f"{what}, column {quoted(column)}: {choice.reading}, as nothing decides, such as {choice.example!r}"
+            warnings.warn(f"{told}; {option}= (--{option}) says which it is", BitfmWarning, stacklevel=3)
 
 
 def _kinds_of(what: str, frame: pl.DataFrame, column: str) -> pl.Series:

@@ -13,15 +13,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bitfm.data.forks import few, need_threads, present, with_nulls
+from bitfm.data.forks import few, gathered, need_threads, present, with_nulls
 from bitfm.data.formats import (
     BLANKS,
+    CLOCK,
     Choice,
     check_decimal,
     check_order,
     decide_decimal,
     decide_order,
-    read_moment,
+    read_clock,
+    read_day,
     read_number,
 )
 from bitfm.data.iso import iso_dates
@@ -31,6 +33,7 @@ MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", r"\N")  # in a col
 _TOO_LARGE = 2.0**63  # floats from here up do not fit an integer
 _LEAST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e16  # floats that are written without an exponent
 _CALENDAR = -62_135_510_400, 253_402_214_400  # seconds since 1970; a day of either end is left to zones
+_FARTHEST = 2**31  # characters, more than a text may have
 _LATEST = 2**53  # seconds; beyond it a double no longer holds each
 _PLAIN_VALUE = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _DATE_VALUE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
@@ -80,7 +83,7 @@ def one_as_text(value: Any) -> str | None:
         return value
     if type(value) is int:  # what most ids are that are not texts
         return str(value)
-    if value is None or isinstance(value, bool | int | float | np.number | np.bool_ | bytes):
+    if _is_nothing(value) or isinstance(value, bool | int | float | np.number | np.bool_ | bytes):
         return _python_as_text(value)
     return as_text(pl.Series([value], strict=False))[0] if not isinstance(value, Iterable) else str(value)
 
@@ -215,12 +218,8 @@ def read_times(values: pl.Series, order: str | None = None) -> tuple[pl.Series, 
     if times.null_count() == text.null_count():
         return times, None
     odd = _Gaps.of(text, times)
-    moments = [read_moment(one) for one in odd.texts]
-    if order is None:
-        choice = decide_order((one, moment) for one, moment in zip(odd.texts, moments, strict=True) if moment)
-        order = "mdy" if choice is None else choice.value
-    found = [None if moment is None else moment.at(order) for moment in moments]
-    return odd.filled(times, pl.Series(text.name, found, dtype=pl.Int64)), choice
+    seconds, choice = _seconds(odd.known, order)
+    return odd.filled(times, seconds), choice
 
 
 def date_order(values: pl.Series) -> Choice | None:
@@ -318,6 +317,40 @@ def _plain_times(text: pl.Series) -> pl.Series:
     return odd.filled(times, iso_dates(odd.known))
 
 
+def _seconds(text: pl.Series, order: str | None) -> tuple[pl.Series, Choice | None]:
+    """Return what `read_times` does of strings as people write them, reading each date and each time of day once."""
+    parts = _parted(text)
+    known = [Vocabulary.of(part) for part in parts]
+    dates, clocks = (each.take(np.arange(len(each))).to_list() for each in known)
+    date, clock = (each.indices(part) for each, part in zip(known, parts, strict=True))
+    days = [read_day(one) for one in dates]
+    within = _integers([read_clock(one) for one in clocks])
+    choice = None
+    if order is None:
+        timed = np.zeros(len(days), bool)
+        timed[date[present(within)[clock]]] = True
+        choice = decide_order((dates[n], day) for n, day in enumerate(days) if day is not None and timed[n])
+        order = "mdy" if choice is None else choice.value
+    midnights = _integers([None if day is None else day.at(order) for day in days]) * 86_400
+    return gathered(midnights, date) + gathered(within, clock), choice
+
+
+def _integers(numbers: list[int | None]) -> pl.Series:
+    return pl.Series(numbers, dtype=pl.Int64)
+
+
+def _parted(text: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Return the dates of strings, and what comes after them: a time of day, or else nothing."""
+    if few(len(text)):
+        found = [(one, re.search(CLOCK, one, re.IGNORECASE)) for one in text.to_list()]
+        parted = [(one[: at.start()], one[at.start() :]) if at else (one, "") for one, at in found]
+        dates, clocks = ([part[which] for part in parted] for which in (0, 1))
+        return pl.Series(dates, dtype=pl.String), pl.Series(clocks, dtype=pl.String)
+    # In bytes, of which what is a date has one per character.
+    begin = text.str.find(f"(?i){CLOCK}").fill_null(_FARTHEST)
+    return text.str.slice(0, begin), text.str.slice(begin)
+
+
 def _whole_seconds(numbers: pl.Series) -> pl.Series:
     array = numbers.to_numpy()
     fits = np.abs(array) <= _LATEST
@@ -371,8 +404,12 @@ def _moment_text(moment: datetime | None) -> str | None:
     return moment.isoformat(" ", "microseconds").removesuffix(".000000").removesuffix(" 00:00:00")
 
 
+def _is_nothing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # of pandas, which need not be installed
+
+
 def _python_as_text(value: Any) -> str | None:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which need not be installed
+    if _is_nothing(value):
         return None
     if isinstance(value, bool | np.bool_):
         return str(value).lower()

@@ -21,6 +21,7 @@ __all__ = [
     "index_of",
     "known_ids",
     "known_items",
+    "looked_up",
     "refuse_mask",
     "users_of",
     "warn_of_unknown",
@@ -37,8 +38,8 @@ class AskedUsers(NamedTuple):
     single: bool
 
 
-def users_of(state: State, given: Any) -> AskedUsers:
-    """Return the users that somebody asks for, and warn of those that are not known."""
+def users_of(state: State, what: str, given: Any, done: str) -> AskedUsers:
+    """Return the users that somebody asks for, and warn of those that are not known, and what is done with them."""
     single = _is_id(given)
     ids = [given] if single else _several("users", given, state.users.id_column)
     indices = state.users.indices_of(ids)
@@ -48,8 +49,21 @@ def users_of(state: State, given: Any) -> AskedUsers:
                 which = "the user" if single else f"user {place + 1} of {len(ids)}"
                 raise ValueError(f"{which} is missing ({one!r}); give an id, or call recommend_new() for a new user.")
         if len(state.users):
-            warn_of_unknown("recommend", "user", ids, indices, "given the non-personalised ranking")
+            warn_of_unknown(what, "user", ids, indices, done)
     return AskedUsers(ids, indices, single)
+
+
+def looked_up(state: State, name: str, what: str, ids: Sequence[Any]) -> npt.NDArray[np.int32]:
+    """Return the indices of users or items to be scored, refuse missing ones, and warn of those that are not known."""
+    side = state.side(name)
+    indices = side.indices_of(ids)
+    if indices.min(initial=0) < 0:
+        for place, one in enumerate(ids):
+            if one_as_text(one) is None:
+                raise ValueError(f"{what}: the {name} of pair {place + 1} is missing ({one!r}); give an id.")
+        if len(side):
+            warn_of_unknown(what, name, ids, indices, "scored by what is known")
+    return indices
 
 
 def index_of(state: State, name: str, given: Any) -> int:

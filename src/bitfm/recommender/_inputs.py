@@ -13,8 +13,8 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.interactions import Interactions
 from bitfm.data.tables import as_frame, ids_of, need_columns, with_missing
 from bitfm.errors import MissingColumnError
-from bitfm.recommender._ids import refuse_mask, warn_of_unknown
-from bitfm.recommender._side import CONTEXT, context_block, distinct_ids, encode
+from bitfm.recommender._ids import looked_up, refuse_mask, warn_of_unknown
+from bitfm.recommender._side import CONTEXT, Side, context_block, distinct_ids, encode
 from bitfm.recommender._state import State
 from bitfm.recommender._warnings import warn
 
@@ -58,15 +58,25 @@ def contexts_of(state: State, read: Interactions) -> Block | None:
 def pairs_of(state: State, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Block | None]:
     """Return the indices of users and items to be scored, and contexts where there are any."""
     if _are_pairs(pairs):
-        return state.users.indices_of([u for u, _ in pairs]), state.items.indices_of([i for _, i in pairs]), None
+        asked = {"user": [u for u, _ in pairs], "item": [i for _, i in pairs]}
+        users, items = (looked_up(state, name, "predict", ids) for name, ids in asked.items())
+        return users, items, None
     frame, _ = as_frame("pairs", pairs, decimal_of(state.context))
-    users, items = (
-        side.ids.indices(ids_of("pairs", frame, side.id_column).text) for side in (state.users, state.items)
-    )
+    users, items = (_known_in(side, ids_of("pairs", frame, side.id_column).text) for side in (state.users, state.items))
     if not state.context:
         return users, items, None
     absent = [column.name for column in state.context if column.name not in frame.columns]
     return users, items, context_block(state.context, with_missing(frame, absent))
+
+
+def _known_in(side: Side, ids: pl.Series) -> npt.NDArray[np.int32]:
+    """Return the indices of a table's ids, and warn of those that are not known."""
+    indices = side.ids.indices(ids)
+    unknown = np.flatnonzero(indices < 0)
+    if len(unknown) and len(side):
+        distinct = list(dict.fromkeys(ids[unknown].to_list()))
+        warn_of_unknown("predict", side.name, distinct, [-1] * len(distinct), "scored by what is known")
+    return indices
 
 
 def logged_pairs_of(state: State, what: str, pairs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bitfm.parameters import Explanation
 from bitfm.recommender import _inputs, _search
 from bitfm.recommender._fitted import Fitted
-from bitfm.recommender._ids import index_of, users_of
+from bitfm.recommender._ids import index_of, looked_up, users_of
 from bitfm.recommender._rules import allowed_items, hidden_items, rules_of
 from bitfm.recommender._state import Found
 from bitfm.validation import check_integer
@@ -77,7 +77,7 @@ class Queries(Fitted):
             Of users and items that are not known.
         """
         state = self.state
-        asked, n = users_of(state, users), check_integer("n", n, 1)
+        asked, n = users_of(state, "recommend", users, "given the non-personalised ranking"), check_integer("n", n, 1)
         rows = state.query_rows(asked.indices, _inputs.context_of(state, context, len(asked.ids)))
         hidden = hidden_items(state, asked, seen, exclude)
         rules = rules_of(where, allow, deny, boost, diversity)
@@ -156,10 +156,11 @@ class Queries(Fitted):
     def explain(self, user: Any, item: Any, *, context: Mapping[str, Any] | None = None) -> Explanation:
         """Take a score apart: the contribution of every feature and of every pair, by name.
 
-        Of events, that of every past item and of every feature. A user of None is an unknown one.
+        Of events, that of every past item and of every feature. A user of None is an unknown one; one who is not known
+        is explained as such, with a `BitfmWarning`.
         """
         state = self.state
-        index = -1 if user is None else int(state.users.indices_of([user])[0])
+        index = -1 if user is None else int(looked_up(state, "user", "explain", [user])[0])
         at = _inputs.context_of(state, context, 1)
         return state.explain(index, index_of(state, "item", item), at)
 
@@ -169,7 +170,8 @@ class Queries(Fitted):
         Parameters
         ----------
         pairs : table with the columns of users, items and context, or a list of pairs of ids
-            Users, items and values that are not known are scored by what is. Columns of the context may be left out.
+            Users, items and values that are not known are scored by what is, with a `BitfmWarning` that names users and
+            items. Columns of the context may be left out.
         """
         state = self.state
         return state.scores(*_inputs.pairs_of(state, pairs))

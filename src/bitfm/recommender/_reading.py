@@ -59,7 +59,18 @@ def read_tables(
     }
     context = () if read.context is None else reader.columns(CONTEXT, read.context)
     reader.finish()
-    return Tables(read, sides, context, reader.notes, pairs_of(sides, read))
+    return Tables(read, sides, context, [*reader.notes, *_format_notes(read)], pairs_of(sides, read))
+
+
+def _format_notes(read: Interactions) -> list[ColumnNote]:
+    """Return how targets, weights and times were read that are strings of two readings; it quotes none of them."""
+    notes = []
+    for column, choice in read.formats:
+        is_time = choice.value in ("dmy", "mdy")
+        why = f"{'times,' if is_time else 'numbers with'} {choice.reading}"
+        why += "" if choice.decided else ", as nothing decides"
+        notes.append(ColumnNote("interaction", column, "time" if is_time else "number", why, 0, 0.0))
+    return notes
 
 
 def pairs_of(sides: Mapping[str, Side], interactions: Interactions) -> dict[str, npt.NDArray[np.int32]]:

@@ -73,7 +73,7 @@ class Views(Fitted):
             indices = np.arange(len(state.users), dtype=np.int32)
             ids = state.users.ids_of(indices).to_list()
         else:
-            ids, indices, _ = users_of(state, users)
+            ids, indices, _ = users_of(state, "user_vectors", users, "given the vector of nobody in particular")
         at = _inputs.context_of(state, context, len(ids))
         found = state.code_query_matrix(indices, at) if codes else state.query_matrix(indices, at)
         return Vectors(ids, state.need_finite(found))

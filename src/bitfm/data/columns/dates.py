@@ -160,8 +160,7 @@ def _said(order: Choice | None) -> str:
     """Return in which order days and months were found to be, for people to read."""
     if order is None:
         return ""
-    first = "the day" if order.value == "dmy" else "the month"
-    return f", {first} first as in {order.example}" if order.decided else f", {first} first, as nothing decides"
+    return f", {order.reading}{f' as in {order.example}' if order.decided else ', as nothing decides'}"
 
 
 def _moments(values: pl.Series, order: str | None) -> tuple[NDArray[np.int64], NDArray[np.bool_], Choice | None]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bitfm.data.files import quoted
 from bitfm.data.forks import few, present
+from bitfm.data.formats import Choice
 from bitfm.data.parsing import as_text, as_words, is_missing, is_whole, read_numbers, read_times
 from bitfm.errors import DuplicateRowsError, EmptyTableError, MissingColumnError, MixedIdsError, ValueInTableError
 
@@ -53,17 +54,19 @@ def need_distinct(what: str, ids: pl.Series) -> None:
 
 
 class Numbers(NamedTuple):
-    """Numbers, and the decimal mark that they were read with, if it was given or found."""
+    """Numbers, the decimal mark that they were read with, if it was given or found, and how it was found."""
 
     values: NDArray[np.float64]
     decimal: str | None
+    found: Choice | None
 
 
 class Times(NamedTuple):
-    """Times in seconds since 1970, and the order of day and month that they were read in, if it was given or found."""
+    """Times in seconds since 1970, the order of day and month, if it was given or found, and how it was found."""
 
     values: NDArray[np.int64]
     order: str | None
+    found: Choice | None
 
 
 def numbers_of(
@@ -77,7 +80,7 @@ def numbers_of(
         wrong &= ~is_missing(frame[column])
     marks = "" if decimal is None else f" with {decimal!r} as its decimal mark"
     _refuse(what, frame[column], wrong, "value", f"a finite number{marks}")
-    return Numbers(numbers.to_numpy(), decimal)
+    return Numbers(numbers.to_numpy(), decimal, found)
 
 
 def times_of(what: str, frame: pl.DataFrame, column: str, order: str | None = None) -> Times:
@@ -87,7 +90,7 @@ def times_of(what: str, frame: pl.DataFrame, column: str, order: str | None = No
     orders = {None: "", "dmy": ", or one with the day first", "mdy": ", or one with the month first"}
     expected = f"seconds since 1970 or a date such as 2018-07-13 20:15:00{orders[order]}"
     _refuse(what, frame[column], ~present(times), "time", expected)
-    return Times(times.to_numpy(), order)
+    return Times(times.to_numpy(), order, found)
 
 
 def ids_of(what: str, frame: pl.DataFrame, column: str) -> Ids:
