@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
 
 def run_page(page):
-    """Run a page's Python blocks, or a notebook's cells, in order, as a reader would; implicit may be missing."""
+    """Run a page's Python blocks, or a notebook's cells, in order, as a reader would."""
     text = (ROOT / page).read_text()
     if page.endswith(".ipynb"):
         blocks = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
@@ -20,8 +19,6 @@ def run_page(page):
     assert blocks, f"{page} shows no code"
     names = {"__name__": page}
     for block in blocks:
-        if "import implicit" in block and not find_spec("implicit"):
-            continue
         exec(compile(block, page, "exec"), names)
 
 

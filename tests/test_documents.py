@@ -31,7 +31,6 @@ PAGES = [
     "docs/retrieval.md",
     "docs/evaluation.md",
     "docs/production.md",
-    "docs/coming-from.md",
 ]
 NOTEBOOKS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*.ipynb"))
 
