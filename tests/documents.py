@@ -22,6 +22,27 @@ def run_page(page):
         exec(compile(block, page, "exec"), names)
 
 
+def broken_links(page):
+    """Return the links of a page, or a notebook, that lead to no file of the repository, or to no heading of one."""
+    here = ROOT / page
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _FENCE.sub("", here.read_text())):
+        file, _, heading = link.partition("#")
+        there = here.parent / file if file else here
+        if "://" not in link and not (there.exists() and (not heading or heading in _anchors(there))):
+            broken.append(link)
+    return broken
+
+
+_FENCE = re.compile(r"^```.*?^```", flags=re.MULTILINE | re.DOTALL)
+
+
+def _anchors(page):
+    """Return what links can name on a page: its headings in small letters, without signs, with hyphens for spaces."""
+    headings = re.findall(r"^#+ (.*)$", _FENCE.sub("", page.read_text()), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
 def need_documented(page, *modules):
     """Every public name exists, has a docstring, and is named on the page."""
     reference = (ROOT / page).read_text()
