@@ -48,6 +48,10 @@ for notebook in Path(__file__).parents[1].glob("examples/*.ipynb"):
     (copies / notebook.name).write_text(notebook.read_text().replace("](../docs/", "](../"))
 
 
+def _link_copies(app: Sphinx, page: str, source: list[str]) -> None:
+    source[0] = source[0].replace("](../examples/", "](examples/")
+
+
 def _inline_math(self: Any, node: nodes.math) -> None:
     self.body.append(tex2mathml(node.astext()))
     raise nodes.SkipNode
@@ -60,5 +64,6 @@ def _block_math(self: Any, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("source-read", _link_copies)
     # MathML, which browsers show by themselves: the pages need no script from elsewhere.
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
 
 def run_page(page):
-    """Run a page's Python blocks, or a notebook's cells, in order, as a reader would; implicit may be missing."""
+    """Run a page's Python blocks, or a notebook's cells, in order, as a reader would."""
     text = (ROOT / page).read_text()
     if page.endswith(".ipynb"):
         blocks = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
@@ -20,9 +19,28 @@ def run_page(page):
     assert blocks, f"{page} shows no code"
     names = {"__name__": page}
     for block in blocks:
-        if "import implicit" in block and not find_spec("implicit"):
-            continue
         exec(compile(block, page, "exec"), names)
+
+
+def broken_links(page):
+    """Return the links of a page, or a notebook, that lead to no file of the repository, or to no heading of one."""
+    here = ROOT / page
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _FENCE.sub("", here.read_text())):
+        file, _, heading = link.partition("#")
+        there = here.parent / file if file else here
+        if "://" not in link and not (there.exists() and (not heading or heading in _anchors(there))):
+            broken.append(link)
+    return broken
+
+
+_FENCE = re.compile(r"^```.*?^```", flags=re.MULTILINE | re.DOTALL)
+
+
+def _anchors(page):
+    """Return what links can name on a page: its headings in small letters, without signs, with hyphens for spaces."""
+    headings = re.findall(r"^#+ (.*)$", _FENCE.sub("", page.read_text()), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
 def need_documented(page, *modules):

@@ -17,7 +17,7 @@ import bitfm.persist
 import bitfm.retrieval
 import bitfm.testing
 import bitfm.validation
-from documents import ROOT, need_documented, run_page
+from documents import ROOT, broken_links, need_documented, run_page
 
 PAGES = [
     pytest.param("README.md", marks=pytest.mark.true_teacher),
@@ -31,8 +31,8 @@ PAGES = [
     "docs/retrieval.md",
     "docs/evaluation.md",
     "docs/production.md",
-    "docs/coming-from.md",
 ]
+LINKING = ["*.md", "docs/*.md", "research/*.md", "examples/*/*.md", "examples/*.ipynb"]
 NOTEBOOKS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*.ipynb"))
 
 
@@ -50,6 +50,21 @@ def test_notebooks_run_and_are_kept_without_outputs(notebook, tmp_path, monkeypa
     with matplotlib.rc_context():
         run_page(notebook)
         matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("pattern", LINKING)
+def test_links_lead_to_files_and_headings(pattern):
+    pages = list(ROOT.glob(pattern))
+    assert pages
+    assert not {page.name: broken for page in pages if (broken := broken_links(page))}
+
+
+def test_a_broken_link_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `b`, c\n[](#a-b-c) [](#d) [](page.md) [](no.md) [](page.md#e) [](https://f)\n```\n# d [](g)\n```\n"
+    )
+    assert broken_links(page) == ["#d", "no.md", "page.md#e"]
 
 
 def test_every_public_name_is_documented_and_exported():

@@ -1,15 +1,18 @@
-"""The code in the documents of research runs as shown."""
+"""The code in the documents runs as shown, where it needs research or libraries that bitfm is compared with."""
 
 from __future__ import annotations
+
+import pytest
 
 import bitfm_research.baselines
 import bitfm_research.prepare
 from documents import need_documented, run_page
 
 
-def test_python_blocks_run_in_order(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["docs/research.md", "docs/coming-from.md"])
+def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page("docs/research.md")
+    run_page(page)
 
 
 def test_every_public_name_is_documented_and_exported():

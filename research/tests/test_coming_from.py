@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import bitfm
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from implicit import als
 
-import bitfm
-
-als = pytest.importorskip("implicit.als")
 N_USERS, N_ITEMS = 40, 30
 
 
