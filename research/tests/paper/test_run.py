@@ -120,6 +120,7 @@ def test_a_sample_of_users_keeps_all_of_their_ratings(data):
     some = sampled(split, 20, 0)
     assert some.n_users == 20
     assert set(np.unique(some.train[0])) == set(range(20))
+    assert set(np.concatenate([some.train[1], some.test[1]])) == set(range(some.n_items))
     counts = sorted(np.bincount(some.train[0], minlength=20))
     assert set(counts) <= set(np.bincount(split.train[0]))
     assert sampled(split, 1000, 0) is split

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import product
+from threading import Lock
 from typing import Any
 
 from bitfm.evaluation import ndcg, rmse, split_per_user
@@ -27,6 +28,7 @@ Trial = Callable[[Settings], tuple[float, Settings]]  # settings to validation R
 _FIELDS = ((), WITH_HISTORY)
 _INTERACTIONS = (0.0, 0.3, 3.0, 10.0, 30.0)
 _TRIAL_BITS = 16
+_CHOOSING = Lock()  # of DCMF's, which several fits wait for
 _PATIENCE = 5  # sweeps or epochs without a better validation error
 
 
@@ -94,10 +96,11 @@ def tune_dcmf(split: Split, bits: int, seed: int = 0) -> DCMF:
     It is chosen with ids alone and at one length, where a fit takes least, and is the same at all lengths and for all
     seeds; that of the last split is remembered, so that a table chooses once.
     """
-    last = getattr(tune_dcmf, "last", None)
-    if last is None or last[0] is not split.train[2]:
-        last = split.train[2], _best_interaction(split, 0)
-        tune_dcmf.last = last  # type: ignore[attr-defined]
+    with _CHOOSING:
+        last = getattr(tune_dcmf, "last", None)
+        if last is None or last[0] is not split.train[2]:
+            last = split.train[2], _best_interaction(split, 0)
+            tune_dcmf.last = last  # type: ignore[attr-defined]
     return DCMF(bits, interaction=last[1], random_state=seed)
 
 

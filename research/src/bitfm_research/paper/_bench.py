@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,16 @@ class Bench:
     users: UserScores
     _blocks: dict[tuple[str, Fields], Blocks] = field(default_factory=dict)
     _teachers: dict[tuple[Fields, int], tuple[FM, float]] = field(default_factory=dict)
+    _making: Lock = field(default_factory=Lock)  # jobs run beside each other, and want the same
+    _teaching: Lock = field(default_factory=Lock)
 
     def blocks(self, part: str, fields: Fields) -> Blocks:
         """Return the interactions of a part."""
         key = part, fields
-        if key not in self._blocks:
-            self._blocks[key] = self.split.blocks(part, fields)
-        return self._blocks[key]
+        with self._making:
+            if key not in self._blocks:
+                self._blocks[key] = self.split.blocks(part, fields)
+            return self._blocks[key]
 
     def fit(self, model: Any, fields: Fields) -> Any:
         """Fit a model to the training part."""
@@ -55,11 +59,12 @@ class Bench:
     def teacher(self, fields: Fields, seed: int) -> tuple[FM, float]:
         """Return the Bayesian FM and the seconds of its fit: fitted once, it teaches codes of every length."""
         key = fields, seed
-        if key not in self._teachers:
-            self._teachers = {k: it for k, it in self._teachers.items() if k[1] == seed}  # its draws take memory
-            fm = METHODS["FM, Gibbs"].make(self.split, 0, seed)
-            self._teachers[key] = self.timed_fit(fm, fields)
-        return self._teachers[key]
+        with self._teaching:
+            if key not in self._teachers:
+                self._teachers = {k: it for k, it in self._teachers.items() if k[1] == seed}  # its draws take memory
+                fm = METHODS["FM, Gibbs"].make(self.split, 0, seed)
+                self._teachers[key] = self.timed_fit(fm, fields)
+            return self._teachers[key]
 
     def measured(
         self, label: str, bits: int | None, seed: int, model: Any, fields: Fields, seconds: float

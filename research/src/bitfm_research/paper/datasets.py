@@ -75,23 +75,28 @@ def load_split(name: str, root: Path, seed: int) -> Split:
 
 
 def sampled(split: Split, n_users: int, seed: int) -> Split:
-    """Return the ratings of some of the users, for a first look."""
+    """Return the ratings of some of the users and the items in them, for a first look."""
     if n_users >= split.n_users:
         return split
     chosen = np.zeros(split.n_users, bool)
     chosen[np.random.default_rng(seed).permutation(split.n_users)[:n_users]] = True
-    number = np.cumsum(chosen, dtype=np.int32) - 1
+    rated = np.zeros(split.n_items, bool)
+    for users, items, _ in (split.train, split.test):
+        rated[items[chosen[users]]] = True
+    user_number, item_number = (np.cumsum(some, dtype=np.int32) - 1 for some in (chosen, rated))
 
     def of_chosen(part: Triples) -> Triples:
         users, items, ratings = part
         mine = chosen[users]
-        return number[users[mine]], items[mine], ratings[mine]
+        return user_number[users[mine]], item_number[items[mine]], ratings[mine]
 
     return replace(
         split,
         n_users=n_users,
+        n_items=int(rated.sum()),
         train=of_chosen(split.train),
         test=of_chosen(split.test),
+        item_fields={name: table.take(np.flatnonzero(rated)) for name, table in split.item_fields.items()},
         protocol=f"{split.protocol}; {n_users:,} of the users",
     )
 

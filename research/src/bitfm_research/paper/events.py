@@ -15,6 +15,11 @@ from bitfm.core import best_of_scores
 from bitfm.data import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.evaluation import PerUser, rank_catalogue, rank_metrics, split_per_user
+from bitfm.models.implicit.choice import choose_settings
+from bitfm.models.implicit.data import EventData
+from bitfm.models.implicit.fit import EventFit, EventSettings
+from bitfm.models.progress import Progress
+from bitfm.validation import thread_count
 
 from bitfm_research.bench.datasets import Split
 from bitfm_research.paper._bench import Bench, Fields
@@ -22,7 +27,7 @@ from bitfm_research.paper.names import FEATURES, KS
 from bitfm_research.paper.plan import Plan
 from bitfm_research.paper.results import Measure
 
-__all__ = ["EVENTS_TUNED", "EVENT_METHODS", "choose_alpha", "event_fits", "ranked"]
+__all__ = ["EVENTS_TUNED", "EVENT_METHODS", "choose_alpha", "event_fits", "ranked", "settings_chosen"]
 
 EVENT_METHODS = ("popularity", "DFM, pairs of items", "ImplicitFM")
 _FIELDS: Fields = ("words",)
@@ -30,6 +35,9 @@ _PAIRS = "DFM, pairs of items"
 EVENTS_TUNED = f"{_PAIRS}; tuned"
 _ALPHAS = (100.0, 1000.0, 10_000.0)  # the penalty of the weights, on which most depends
 _NEGATIVES, _ITERATIONS = 4, 10
+_SETTINGS = "ImplicitFM; tuned"
+_CHOSEN = ("regularization", "feature_strength", "ratio")
+_RANK, _SWEEPS = 128, 8  # the defaults of `ImplicitFM`
 
 Work = Callable[[Bench], list[Measure]]
 
@@ -44,10 +52,9 @@ def event_fits(plan: Plan, seed: int) -> Iterator[tuple[str, int | None, Work]]:
 
             def work(bench: Bench, label: str = label, suffix: str = suffix, fields: Fields = fields) -> list[Measure]:
                 begin = time.perf_counter()
-                model = _model(label, bits, seed, bench)
-                fitted = None if model is None else model.fit(bench.blocks("train", fields))
+                model = _fitted(label, suffix, fields, bits, seed, bench)
                 seconds = time.perf_counter() - begin
-                each = ranked(bench.split, fitted, fields)
+                each = ranked(bench.split, model, fields)
                 return bench.kept(label + suffix, None if model is None else bits, seed, each, seconds)
 
             yield label + suffix, None if label == "popularity" else bits, work
@@ -64,13 +71,36 @@ def choose_alpha(bench: Bench) -> list[Measure]:
     return [Measure(split.name, EVENTS_TUNED, bits, 0, "alpha", None, best)]
 
 
-def _model(label: str, bits: int, seed: int, bench: Bench) -> Any:
-    if label == "ImplicitFM":
-        return ImplicitFM(bits, n_neighbors=0, random_state=seed)
+def settings_chosen(plan: Plan) -> Iterator[tuple[str, int, Work]]:
+    """Choose the settings of `ImplicitFM` as it does by itself, but once for all seeds: without words and with them."""
+    bits = max(plan.lengths)
+    for suffix, fields in (("", ()), (FEATURES, _FIELDS)):
+
+        def work(bench: Bench, label: str = _SETTINGS + suffix, fields: Fields = fields) -> list[Measure]:
+            chosen = choose_settings(_event_fit(bench, fields, bits, 0), Progress(0, None))._asdict()
+            return [Measure(bench.split.name, label, bits, 0, name, None, chosen[name]) for name in _CHOSEN]
+
+        yield _SETTINGS + suffix, bits, work
+
+
+def _event_fit(bench: Bench, fields: Fields, bits: int, seed: int) -> EventFit:
+    data = EventData.of(bench.blocks("train", fields))
+    return EventFit(data, bits, 0, min(bits, _RANK), _SWEEPS, seed, thread_count(-1))
+
+
+def _fitted(label: str, suffix: str, fields: Fields, bits: int, seed: int, bench: Bench) -> Any:
     if label == "popularity":
         return None
-    alpha = bench.results.value(bench.split.name, EVENTS_TUNED, bits, 0, "alpha")
-    return _codes(bits, _ALPHAS[0] if alpha is None else alpha, seed)
+    name, results = bench.split.name, bench.results
+    if label == "ImplicitFM":
+        found = {each: results.value(name, _SETTINGS + suffix, bits, 0, each) for each in _CHOSEN}
+        chosen: dict[str, Any] = {each: value for each, value in found.items() if value is not None}
+        settings = EventSettings(**chosen)
+        model = ImplicitFM(bits, n_neighbors=0, tune=False, random_state=seed)
+        model.parameters_ = _event_fit(bench, fields, bits, seed).parameters(settings)
+        return model
+    alpha = results.value(name, EVENTS_TUNED, bits, 0, "alpha")
+    return _codes(bits, _ALPHAS[0] if alpha is None else alpha, seed).fit(bench.blocks("train", fields))
 
 
 def _codes(bits: int, alpha: float, seed: int) -> DiscreteFM:

@@ -1,4 +1,4 @@
-"""The experiments as jobs, each a fit, a search for settings or a row of times, in the order in which they run."""
+"""The experiments as jobs, each a fit, a search for settings or a row of times, in the order of their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bitfm.models import DiscreteFM
 
 from bitfm_research.paper._bench import Bench, Fields
 from bitfm_research.paper.datasets import ITEM_FIELDS
-from bitfm_research.paper.events import EVENTS_TUNED, choose_alpha, event_fits
+from bitfm_research.paper.events import EVENTS_TUNED, choose_alpha, event_fits, settings_chosen
 from bitfm_research.paper.libfm import TUNED, chosen_setting, measures_of, setting_at, tune_libfm, with_l2
 from bitfm_research.paper.libfm_program import run_libfm
 from bitfm_research.paper.methods import METHODS, Method
@@ -34,6 +34,7 @@ class Job:
     seed: int
     metric: str
     work: Callable[[Bench], list[Measure]]
+    alone: bool = False  # whether it wants all threads: others of its seed run beside each other, a thread each
 
 
 def jobs_of(plan: Plan, name: str) -> Iterator[Job]:
@@ -57,10 +58,12 @@ def jobs_of(plan: Plan, name: str) -> Iterator[Job]:
 def _events(plan: Plan) -> Iterator[Job]:
     """Words where there are no ratings, at the longest codes."""
     if plan.chosen("DFM, paper"):
-        yield Job(EVENTS_TUNED, max(plan.lengths), 0, "alpha", choose_alpha)
+        yield Job(EVENTS_TUNED, max(plan.lengths), 0, "alpha", choose_alpha, alone=True)
+        for label, longest, work in () if plan.quick else settings_chosen(plan):
+            yield Job(label, longest, 0, "ratio", work, alone=True)
         for seed in plan.all_seeds:
             for label, bits, work in event_fits(plan, seed):
-                yield Job(label, bits, seed, "NDCG", work)
+                yield Job(label, bits, seed, "NDCG", work, alone=label.startswith("ImplicitFM"))
 
 
 def _variants(name: str, label: str, method: Method) -> Iterator[tuple[str, Fields]]:
@@ -85,7 +88,7 @@ def _searches(plan: Plan, name: str) -> Iterator[Job]:
                 found = tune_libfm(split, bits, fields=fields, strengths=strengths, linear_l2=linear)
                 return measures_of(found, split.name, bits, suffix)
 
-            yield Job(TUNED + suffix, bits, 0, "validation RMSE", work)
+            yield Job(TUNED + suffix, bits, 0, "validation RMSE", work, alone=True)
 
 
 def _fits(plan: Plan, name: str, label: str, method: Method, seed: int) -> Iterator[Job]:
@@ -167,7 +170,7 @@ def _program(plan: Plan, seed: int) -> Iterator[Job]:
                     measures.append(Measure(split.name, LIBFM, bits, seed, f"{metric}, ids", None, float(value)))
             return measures
 
-        yield Job(LIBFM, bits, seed, "NDCG", work)
+        yield Job(LIBFM, bits, seed, "NDCG", work, alone=True)
 
 
 def _times(plan: Plan) -> Iterator[Job]:
@@ -187,4 +190,4 @@ def _times(plan: Plan) -> Iterator[Job]:
                 for measure in testing_times(split.name, *sizes, model, 0, words=words, **settings)
             ]
 
-        yield Job("DFM, paper; retrieval", bits, 0, "TTC, ids and words", work)
+        yield Job("DFM, paper; retrieval", bits, 0, "TTC, ids and words", work, alone=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import product
 
 from bitfm.models import FM
 from bitfm.validation import thread_count
@@ -122,23 +121,26 @@ def tune_libfm(
 
     with ThreadPoolExecutor(thread_count(-1)) as pool:  # each trial runs on one thread, and gives the same on any
 
-        def best_of(trials: Iterable[tuple[float, float, float]]) -> Setting | None:
-            found = [setting for setting in pool.map(lambda it: trial(*it), trials) if setting is not None]
-            return min(found, key=lambda setting: setting.rmse, default=None)
+        def tried(some: Iterable[float], linear: float | None) -> list[Setting]:
+            """Return the best setting for each L2 of the factors; without one for the linear terms, that is alike."""
+            trials = [(l2, l2 if linear is None else linear, rate) for l2 in some for rate in rates]
+            best: dict[float, Setting] = {}
+            for it in pool.map(lambda each: trial(*each), trials):
+                if it is not None and (it.l2 not in best or it.rmse < best[it.l2].rmse):
+                    best[it.l2] = it
+            return list(best.values())
+
+        def lowest(settings: Iterable[Setting]) -> Setting | None:
+            return min(settings, key=lambda it: it.rmse, default=None)
 
         linear = linear_l2
         if linear is None:
-            alike = best_of((strength, strength, rate) for strength, rate in product(_LINEAR_STRENGTHS, rates))
+            alike = lowest(tried(_LINEAR_STRENGTHS, None))
             linear = _LINEAR_STRENGTHS[0] if alike is None else alike.linear_l2
-        found: list[Setting] = []
-
-        def try_all(some: Iterable[float]) -> None:
-            tried = (best_of((strength, linear, rate) for rate in rates) for strength in some)
-            found.extend(setting for setting in tried if setting is not None)
-
-        try_all(strengths)
-        best = min(found, key=lambda setting: setting.rmse).l2
-        try_all([best / _FINER, best * _FINER] if best else [])
+        found = tried(strengths, linear)
+        best = lowest(found)
+        if best is not None and best.l2:
+            found += tried([best.l2 / _FINER, best.l2 * _FINER], linear)
     return sorted(found, key=lambda setting: setting.l2)
 
 
