@@ -12,7 +12,7 @@ from bitfm.models import DiscreteFM
 from bitfm_research.paper._bench import Bench, Fields
 from bitfm_research.paper.datasets import ITEM_FIELDS
 from bitfm_research.paper.events import EVENTS_TUNED, choose_alpha, event_fits, settings_chosen
-from bitfm_research.paper.libfm import TUNED, chosen_setting, measures_of, setting_at, tune_libfm, with_l2
+from bitfm_research.paper.libfm import RATES, TUNED, chosen_setting, measures_of, setting_at, tune_libfm, with_l2
 from bitfm_research.paper.libfm_program import run_libfm
 from bitfm_research.paper.methods import METHODS, Method
 from bitfm_research.paper.names import EVENTS, FEATURES, LIBFM, WITH_IDS
@@ -85,7 +85,8 @@ def _searches(plan: Plan, name: str) -> Iterator[Job]:
                 split, first = bench.split, suffix or bits == lengths[0]
                 linear = None if first else chosen_setting(bench.results, split.name, lengths[0]).linear_l2
                 strengths = [x for x in plan.strengths if x or first]  # zero is of Figure 2, at the longest alone
-                found = tune_libfm(split, bits, fields=fields, strengths=strengths, linear_l2=linear)
+                rates = RATES[1:] if plan.quick else RATES
+                found = tune_libfm(split, bits, fields=fields, strengths=strengths, rates=rates, linear_l2=linear)
                 return measures_of(found, split.name, bits, suffix)
 
             yield Job(TUNED + suffix, bits, 0, "validation RMSE", work, alone=True)

@@ -19,7 +19,7 @@ from bitfm_research.paper.user_scores import UserScores
 
 __all__ = ["jobs_left", "run"]
 
-_QUICK_USERS = 300
+_QUICK_USERS = 200
 
 
 def jobs_left(plan: Plan, results: Results) -> tuple[list[tuple[str, Job]], int]:
