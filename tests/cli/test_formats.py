@@ -69,7 +69,7 @@ def test_a_fit_reads_formats_and_counts_what_it_drops(shop):
     labels = [rec.feature_name("item.tags", feature) for feature in range(4)]
     assert labels == ["a, b", "t0", "t1", "t2"]
     columns = {row["column"]: row for row in json.loads(done.stdout)["columns"]}
-    assert columns["tags"]["why"].startswith("lists in JSON")
+    assert columns["tags"]["why"].startswith("lists in brackets")
     evaluated = call("evaluate", "m.bitfm", "--interactions", "ratings.csv", "--json", cwd=shop)
     assert json.loads(evaluated.stdout)["interactions"] == 107
     assert "dropped 1 of 108 rows" in evaluated.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections import Counter
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from bitfm.data import Category, MultiCategory, infer_kind
 from bitfm.data.columns import category
+from bitfm.data.lists import texts_in
 from bitfm.data.parsing import as_text, one_as_text
 
 values = st.lists(st.none() | st.sampled_from(["a", "b", "c", "dd", "é"]), max_size=30)
@@ -179,14 +181,29 @@ def test_missing_values_of_pandas():
     assert as_text(pl.Series(["a", pandas.NA, pandas.NaT, 1], dtype=pl.Object)).to_list() == ["a", None, None, "1"]
 
 
+def test_lists_as_python_prints_them_are_lists_whatever_is_in_them():
+    lists = [["x, y", "z"], ["it's", 'a "b"', "c\\d"], []]
+    texts = pl.Series([str(each) for each in lists] * 40)
+    assert infer_kind("tags", texts).reason == "lists in brackets"
+    for many in (texts[:3], texts):
+        column = MultiCategory().fit("tags", many)
+        rows = column.transform(many[:3]).to_csr()
+        assert [sorted(column.label(f) for f in row.indices) for row in rows] == [sorted(each) for each in lists]
+    for each in (["tab\t", "\xa0", "\u200b", "😀\ud800"], [1, 2.0, None, True]):
+        assert texts_in(str(each)) == texts_in(json.dumps(each)), each
+    for broken in ("['a'", "['a' 'b']", "['a',, 'b']", "[a, b]", "['a'] b", "['a', [1]]", "[", "[']", "'a'"):
+        assert texts_in(broken) is None, broken
+    assert texts_in("['a',]") == ["a"]
+
+
 def test_lists_in_json_are_lists_whatever_is_in_them():
     texts = ['["x, y","z"]', '["z"]', "[]", None, '["x, y", 3, null, 2.0]', ' [ "\\u00e9" ] ']
     expected = [["x, y", "z"], ["z"], [], [], ["2", "3", "x, y"], ["é"]]
     found = infer_kind("tags", pl.Series(texts))
-    assert (found.kind, found.reason) == (MultiCategory(), "lists in JSON")
+    assert (found.kind, found.reason) == (MultiCategory(), "lists in brackets")
     for many in (1, 50):  # also where there are many
         column = found.kind.fit("tags", pl.Series(texts * many))
         rows = column.transform(pl.Series(texts * many)).to_csr()
         assert [[column.label(f) for f in row.indices] for row in rows] == expected * many
     assert MultiCategory("|").fit("tags", pl.Series(['["a|b"]', "c|d"])).width == 3
-    assert infer_kind("tags", pl.Series(["[a, b] c", "[d, e] f", "[", "g"])).reason != "lists in JSON"
+    assert infer_kind("tags", pl.Series(["[a, b] c", "[d, e] f", "[", "g"])).reason != "lists in brackets"

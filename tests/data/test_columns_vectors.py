@@ -195,3 +195,15 @@ def test_a_column_of_a_file_is_the_same_or_refused():
 def test_dimensions_are_a_number():
     with pytest.raises(ValueError, match="Vector: dimensions"):
         Vector(0)
+
+
+def test_arrays_as_numpy_prints_them_are_vectors():
+    arrays = np.random.default_rng(0).normal(size=(150, 20)).astype(np.float32)
+    printed = pl.Series("cover", [str(each) for each in arrays])  # over several lines
+    assert infer_kind("cover", printed).kind == Vector()
+    for some in (printed[:9], printed):
+        found = read_vectors("cover", some)
+        np.testing.assert_allclose(found.numbers, arrays[: len(some)], rtol=1e-5)
+    with np.printoptions(threshold=5), pytest.raises(ValueInTableError, match="row 1"):
+        read_vectors("cover", pl.Series([str(arrays[0])]))
+    assert infer_kind("numbers", pl.Series(["[1 2 3]", "[4 5 6]"] * 20)).kind != Vector()

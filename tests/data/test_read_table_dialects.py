@@ -204,3 +204,14 @@ def test_names_are_compared_with_a_set():
     names = [Name(f"c{place}") for place in range(2000)]
     assert _separated._names("x.csv", names) == names[:]
     assert compared <= 3 * len(names)
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_first_line_of_excel_names_the_separator(tmp_path, first, end):
+    path = tmp_path / "table.csv"
+    path.write_bytes(end.join([first, "user;said", "a;x, y, z", "b;u, v, w", ""]).encode())
+    assert read_table(path).to_dict(as_series=False) == {"user": ["a", "b"], "said": ["x, y, z", "u, v, w"]}
+    path.write_bytes(end.join([first, "user;said", "a;x", "b"]).encode())
+    with pytest.raises(DataFileError, match="line 4"):
+        read_table(path)

@@ -1,8 +1,7 @@
-"""Vectors, equally long lists of numbers, read alike however they are written: as lists, arrays or lists in JSON."""
+"""Vectors, equally long lists of numbers, read alike however they are written: as lists, as arrays or as strings."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from bitfm.data.files import quoted
 from bitfm.data.forks import few
+from bitfm.data.lists import numbers_in
 from bitfm.data.parsing import as_words, flattened
 from bitfm.errors import ValueInTableError
 
@@ -105,7 +105,7 @@ def _lists_of(name: str, values: pl.Series) -> _Lists:
 
 def _one(name: str, row: int, value: Any) -> NDArray[np.float64]:
     """Return the numbers of one value, of whatever type."""
-    listed = _in_json(value)
+    listed = _written(value)
     if listed is None or (isinstance(listed, str) and not listed.strip()):
         return np.zeros(0)
     try:
@@ -117,19 +117,15 @@ def _one(name: str, row: int, value: Any) -> NDArray[np.float64]:
     return numbers
 
 
-def _in_json(value: Any) -> Any:
-    """Return what a string stands for if it is a list in JSON, and anything else as it is."""
-    if not isinstance(value, str) or not value.lstrip().startswith("["):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+def _written(value: Any) -> Any:
+    """Return the list that a string stands for, and anything else as it is."""
+    listed = numbers_in(value) if isinstance(value, str) else None
+    return value if listed is None else listed
 
 
 def _length_of_floats(value: Any) -> int:
     """Return how long a list of numbers is, at least one of which is no integer; 0 for anything else."""
-    listed = _in_json(value)
+    listed = _written(value)
     if isinstance(listed, np.ndarray):
         return len(listed) if listed.ndim == 1 and listed.dtype.kind == "f" else 0
     if isinstance(listed, pl.Series):

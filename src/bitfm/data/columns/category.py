@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +15,8 @@ from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, 
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import few, need_threads
 from bitfm.data.formats import BLANK
-from bitfm.data.parsing import as_text, as_words, flattened, one_as_text
+from bitfm.data.lists import texts_in
+from bitfm.data.parsing import as_text, as_words, flattened
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _KEEP_ALL = 10_000  # distinct values; of more than these, those that occur once are left out
 _SEPARATORS = "|;,"
 _WRAPPED = rf"^{BLANK}*\[(.*)\]{BLANK}*$"
-_IN_JSON = 0.95  # of the values must be lists in JSON
+_WRITTEN = 0.95  # of the values must be lists in JSON, or as Python prints them
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _GOOD_SHARE = 0.05  # of the values must have the separator
 _REPEATED = 0.75  # of the values in lists must occur in several rows
@@ -148,8 +148,8 @@ class MultiCategory(_Categories):
         """Take lists, and strings that hold some."""
         if column.has_lists:
             return Inferred(cls(), "lists")
-        if column.has_strings and has_json_lists(column.informative):
-            return Inferred(cls(), "lists in JSON")
+        if column.has_strings and has_written_lists(column.informative):
+            return Inferred(cls(), "lists in brackets")
         separator = find_separator(column.sample) if column.has_strings else None
         return Inferred(cls(separator), f"lists separated by {separator!r}") if separator is not None else None
 
@@ -208,11 +208,11 @@ def exploded(values: pl.Series, separator: str | None) -> tuple[NDArray[np.int64
         values = values.cast(pl.List(values.dtype.inner))
     if not isinstance(values.dtype, pl.List):
         text = as_text(values)
-        in_json = _in_json(text)
-        if separator is None and in_json is None:
+        written = _written_lists(text)
+        if separator is None and written is None:
             return np.arange(len(text)), text
-        if few(len(text)) or in_json is not None:
-            told = in_json or [None] * len(text)
+        if few(len(text)) or written is not None:
+            told = written or [None] * len(text)
             return _flat([_listed(*both, separator) for both in zip(text.to_list(), told, strict=True)], pl.String())
         values = _unwrapped(text).str.split(separator)
     elif few(len(values)):
@@ -238,10 +238,10 @@ def has_lists(values: pl.Series) -> bool:
     return values.dtype in (pl.List, pl.Array)
 
 
-def has_json_lists(text: pl.Series) -> bool:
-    """Tell whether nearly all strings are lists in JSON."""
-    lists = _in_json(text) or []
-    return sum(one is not None for one in lists) >= _IN_JSON * len(text) > 0
+def has_written_lists(text: pl.Series) -> bool:
+    """Tell whether nearly all strings are lists in JSON, or as Python prints them."""
+    lists = _written_lists(text) or []
+    return sum(one is not None for one in lists) >= _WRITTEN * len(text) > 0
 
 
 def find_separator(values: pl.Series) -> str | None:
@@ -249,7 +249,7 @@ def find_separator(values: pl.Series) -> str | None:
     if values.dtype != pl.String:
         return None
     words = as_words(sample_of(values)).drop_nulls()
-    if has_json_lists(words):
+    if has_written_lists(words):
         return None
     text = _unwrapped(words)
     return next((separator for separator in _SEPARATORS if _separates(separator, text)), None)
@@ -261,8 +261,8 @@ def _unwrapped(text: pl.Series) -> pl.Series:
     return inner.str.replace_all(r"[\"']", "").zip_with(inner.is_not_null(), text)
 
 
-def _in_json(text: pl.Series) -> list[list[str] | None] | None:
-    """Return the lists that strings in JSON stand for, None for any other; or None if there is no list at all."""
+def _written_lists(text: pl.Series) -> list[list[str] | None] | None:
+    """Return the lists that strings stand for, None for any other; or None if there is no list at all."""
     if few(len(text)):
         suspected = any(one is not None and one.lstrip().startswith("[") for one in text.to_list())
     else:
@@ -272,26 +272,15 @@ def _in_json(text: pl.Series) -> list[list[str] | None] | None:
     known: dict[str, list[str] | None] = {}
     for one in text.to_list():
         if one is not None and one not in known:
-            known[one] = _json_list(one)
+            known[one] = texts_in(one)
     lists = [None if one is None else known[one] for one in text.to_list()]
     return lists if any(one is not None for one in lists) else None
 
 
-def _json_list(text: str) -> list[str] | None:
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    texts = (one_as_text(value) for value in values)
-    return [one.encode(errors="replace").decode() for one in texts if one is not None]  # as a series can hold it
-
-
-def _listed(text: str | None, in_json: list[str] | None, separator: str | None) -> list[str]:
-    """Return the values of one string, which may be a list in JSON."""
-    if text is None or in_json is not None:
-        return in_json or []
+def _listed(text: str | None, written: list[str] | None, separator: str | None) -> list[str]:
+    """Return the values of one string, which may be a list."""
+    if text is None or written is not None:
+        return written or []
     return [text] if separator is None else _split(text, separator)
 
 

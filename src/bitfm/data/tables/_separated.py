@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +16,11 @@ from bitfm.data.tables.facts import FileFacts, Reading
 from bitfm.errors import DataFileError
 
 _SAMPLE_ROWS = 100
+_SEPARATOR_LINE = re.compile(rb'"?sep=([^\r\n])"?\r?\n', re.IGNORECASE)  # which Excel takes as the first
 
 
 class _Text(NamedTuple):
-    """A text in UTF-8, the number of empty lines before it, and lines that were taken out as they are no rows."""
+    """A text in UTF-8, the number of lines before it, and lines that were taken out as they are no rows."""
 
     content: bytes
     empty: int
@@ -30,9 +32,11 @@ def read_separated(
 ) -> tuple[pl.DataFrame, FileFacts]:
     """Read a table, and tell how it is written; cells without anything in them are missing."""
     whole, encoding, undecoded = as_utf8(name, content, how.encoding, how.skip_bad)
-    content = whole.lstrip(b"\r\n")
+    content, told = whole.lstrip(b"\r\n"), None
+    if line := _SEPARATOR_LINE.match(content):
+        content, told = content[line.end() :], line[1].decode(errors="replace")
     text = _Text(content, whole.count(b"\n", 0, len(whole) - len(content)))
-    separator = guess_separator(content, how.quote) if how.separator is None else how.separator
+    separator = told or guess_separator(content, how.quote) if how.separator is None else how.separator
     own = {how.quote or '"', how.escape or "\\", "\r", "\n"}
     if not separator or set(separator) & own:
         raise ValueError(f"separator is {separator!r}; expected what is between cells, such as ';' or '::'")
