@@ -87,18 +87,25 @@ def is_text(value: object) -> bool:
     return True
 
 
-def limit_threads(most: int | None) -> None:
+def limit_threads(most: int | None) -> int | None:
     """Let this process use so many threads at most, whatever ``n_jobs`` asks for; None is no limit.
+
+    Returns
+    -------
+    int or None
+        The limit before.
 
     Examples
     --------
-    >>> limit_threads(1)
+    >>> before = limit_threads(1)
     >>> thread_count(-1), thread_count(4)
     (1, 1)
-    >>> limit_threads(None)
+    >>> limit_threads(before)
+    1
     """
     global _limit
-    _limit = None if most is None else check_integer("threads", most, 1)
+    before, _limit = _limit, None if most is None else check_integer("threads", most, 1)
+    return before
 
 
 def thread_count(n_jobs: int | None) -> int:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from bitfm.datasets import make_bookshop
 from bitfm.errors import DataFileError
 from bitfm.evaluation import split_per_user
+from bitfm.validation import limit_threads, thread_count
 
 from bitfm_research.paper.datasets import find_data, load_split, sampled
 from bitfm_research.paper.methods import METHODS
@@ -108,6 +109,24 @@ def test_what_cannot_be_run_is_said_before_anything_is(data, tmp_path):
     with pytest.raises(FileNotFoundError, match="none of the data sets"):
         run(Plan(tmp_path), results, users, print)
     assert not results.path.exists()
+
+
+def test_jobs_beside_each_other_give_what_they_give_one_by_one(data, tmp_path):
+    plan = Plan(
+        data, ("yelp",), ("bias only", "FM, Gibbs", "BCCF", "DCMF", "DFM, distilled"), (8, 16), seeds=2, quick=True
+    )
+    found = {}
+    for threads in (1, 2):
+        limit_threads(threads)
+        try:
+            results = Results(tmp_path / f"{threads}.csv")
+            run(plan, results, UserScores(tmp_path / f"{threads}"), lambda line: None)
+            assert thread_count(8) == threads  # as before
+        finally:
+            limit_threads(None)
+        found[threads] = [row for row in results if row.metric != "seconds"]
+    assert found[1] == found[2]
+    assert {row.seed for row in found[1] if row.method == "DCMF"} == {0, 1}
 
 
 def test_data_is_found_by_either_folder(data):

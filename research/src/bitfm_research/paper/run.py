@@ -62,14 +62,13 @@ def _one_by_one(jobs: list[Job], bench: Bench) -> Iterator[tuple[Job, list[Measu
 
 
 def _beside_each_other(jobs: list[Job], bench: Bench) -> Iterator[tuple[Job, list[Measure]]]:
-    threads = thread_count(-1)
-    pool = ThreadPoolExecutor(threads)
+    pool = ThreadPoolExecutor(thread_count(-1))
+    before = limit_threads(1)
     try:
-        limit_threads(1)
         with threadpool_limits(1):
             yield from zip(jobs, pool.map(lambda job: job.work(bench), jobs), strict=True)
     finally:
-        limit_threads(threads)
+        limit_threads(before)
         pool.shutdown(cancel_futures=True)
 
 
