@@ -79,7 +79,7 @@ def use_rich(rec: Any) -> None:
     check_answer(rec, rec.recommend_new([("i1", 5), "i2"], features, context={"c": "dry"}))
     check_answer(rec, rec.similar_items("i1"))
     str(rec.explain(3, "i1", context={"c": "wet"}))
-    assert rec.predict([(user, item) for user in USERS for item in ("i1", "new")]).shape == (30,)
+    assert rec.predict([(user, item) for user in USERS for item in ("i1", "new", None)]).shape == (45,)
     rec.evaluate(RATINGS, without=["user.town"])
     rec.training_data(RATINGS)
     rec.describe()

@@ -62,7 +62,9 @@ def test_unknown_users_and_items_of_pairs_are_named(rec, shop, reader):
             "predict: user 'zed' not known, so scored by what is known.",
             "predict: item -7 not known, so scored by what is known.",
         ]
-    for pairs, place in (([(reader, book), (None, book)], "user of pair 2"), ([(reader, np.nan)], "item of pair 1")):
+    with warnings.catch_warnings(action="error"):
+        assert rec.predict([(None, book), (reader, None)]).shape == (2,)
+    for pairs, place in (([(reader, book), (np.nan, book)], "user of pair 2"), ([(reader, np.nan)], "item of pair 1")):
         with pytest.raises(ValueError, match=f"predict: the {place} is missing"):
             rec.predict(pairs)
 

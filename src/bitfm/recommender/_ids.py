@@ -54,15 +54,19 @@ def users_of(state: State, what: str, given: Any, done: str) -> AskedUsers:
 
 
 def looked_up(state: State, name: str, what: str, ids: Sequence[Any]) -> npt.NDArray[np.int32]:
-    """Return the indices of users or items to be scored, refuse missing ones, and warn of those that are not known."""
+    """Return the indices of users or items to be scored, and warn of those that are not known.
+
+    None stands for one that is not known; what is missing in another way, such as NaN, is refused.
+    """
     side = state.side(name)
     indices = side.indices_of(ids)
     if indices.min(initial=0) < 0:
         for place, one in enumerate(ids):
-            if one_as_text(one) is None:
-                raise ValueError(f"{what}: the {name} of pair {place + 1} is missing ({one!r}); give an id.")
+            if one is not None and one_as_text(one) is None:
+                raise ValueError(f"{what}: the {name} of pair {place + 1} is missing ({one!r}); give an id or None.")
+        named = [place for place, one in enumerate(ids) if one is not None]
         if len(side):
-            warn_of_unknown(what, name, ids, indices, "scored by what is known")
+            warn_of_unknown(what, name, [ids[place] for place in named], indices[named], "scored by what is known")
     return indices
 
 
@@ -103,9 +107,9 @@ def ids_in(what: str, given: Any, column: str) -> list[Any]:
 
 def warn_of_unknown(what: str, side: str, ids: Sequence[Any], indices: Iterable[int], done: str) -> None:
     """Warn of ids that are not known, by their names."""
-    unknown = [one for one, index in zip(ids, indices, strict=True) if index < 0]
+    unknown = list(dict.fromkeys(quoted(one) for one, index in zip(ids, indices, strict=True) if index < 0))
     if unknown:
-        named = ", ".join(map(quoted, unknown[:_NAMED]))
+        named = ", ".join(unknown[:_NAMED])
         more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
         warn(f"{what}: {side} {named}{more} not known, so {done}.")
 

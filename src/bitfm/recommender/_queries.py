@@ -171,7 +171,7 @@ class Queries(Fitted):
         ----------
         pairs : table with the columns of users, items and context, or a list of pairs of ids
             Users, items and values that are not known are scored by what is, with a `BitfmWarning` that names users and
-            items. Columns of the context may be left out.
+            items. In a list, None is a user or an item that is not known. Columns of the context may be left out.
         """
         state = self.state
         return state.scores(*_inputs.pairs_of(state, pairs))
