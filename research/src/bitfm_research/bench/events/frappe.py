@@ -66,6 +66,7 @@ class _Uses:
 
     @classmethod
     def of(cls, data: pl.DataFrame, split_seed: int, seed: int) -> _Uses:
+        """Hold out a fifth of each user's uses."""
         kept = split_per_user(data["user_id"].to_numpy(), 0.8, split_seed)
         return cls(data.filter(kept), data.filter(~kept), seed)
 
