@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bitfm import _core
+from bitfm.core import release_memory
 from holes import hole
 
 MOST = 2**31 - 2
@@ -230,3 +231,9 @@ def test_vectors_of_candidates_that_wrap():
 def test_more_than_memory_holds_is_a_sentence(n):
     with pytest.raises(MemoryError, match="there is not enough memory for what was asked"):
         _core.normal(0, 0, n)
+
+
+def test_memory_that_was_freed_may_be_given_back_at_any_time():
+    kept = np.arange(10**6)
+    release_memory()
+    np.testing.assert_array_equal(kept, np.arange(10**6))

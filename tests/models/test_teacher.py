@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,33 +11,59 @@ from bitfm import FM, Block, Blocks
 from bitfm.data.feature_table import FeatureTable
 from bitfm.models.solvers import teacher as teachers
 from bitfm.models.solvers.gibbs import Samples, from_features
-from bitfm.models.solvers.teacher import _factors_of, default_teacher, teacher_by_descent, teacher_parameters
+from bitfm.models.solvers.teacher import (
+    _factors_of,
+    default_teacher,
+    teacher_by_descent,
+    teacher_by_draws,
+    teacher_parameters,
+)
 from problems import random_blocks, scores
 
 pytestmark = pytest.mark.true_teacher
 
 
 def test_the_default_teacher_is_the_default_machine_and_a_trial_has_half_of_it():
-    X, chosen = random_blocks("bare", n=20), FM(16, solver="gibbs").get_params()
-    assert default_teacher(X, trial=False).get_params() == chosen
-    assert default_teacher(X, trial=True).get_params() == chosen | {"n_chains": 2, "n_samples": 32}
+    chosen = FM(16, solver="gibbs").get_params()
+    assert default_teacher(trial=False, heavy=False).get_params() == chosen
+    assert default_teacher(trial=True, heavy=False).get_params() == chosen | {"n_chains": 2, "n_samples": 32}
+    assert default_teacher(trial=False, heavy=True).get_params() == chosen | {"n_chains": 2, "n_samples": 32}
+    assert default_teacher(trial=True, heavy=True).get_params() == chosen | {"n_chains": 1, "n_samples": 16}
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("trial", [False, True])
-def test_draws_are_fewer_where_features_are_many(trial, dtype):
-    draws = []
-    for n in 2 ** np.arange(10, 31):
-        X = SimpleNamespace(n_features=int(n), n_entries=0, dtype=np.dtype(dtype))
-        teacher = default_teacher(X, trial=trial)
-        fits = teacher.n_samples * teacher.rank * n * X.dtype.itemsize <= 2**30
-        assert fits or teacher.n_samples == teacher.n_chains
-        assert teacher.n_samples * teacher.thin == 32 * teacher.n_chains  # the same sweeps, however many are kept
-        draws.append(teacher.n_samples)
-    assert draws == sorted(draws, reverse=True)
-    assert draws[0] > draws[-1]
-    heavy = default_teacher(SimpleNamespace(n_features=1024, n_entries=10**7, dtype=np.dtype(dtype)), trial=trial)
-    assert (heavy.n_chains, heavy.n_samples) == ((1, 16) if trial else (2, 32))
+def by_draws(X, y, callback=lambda step: None, **params):
+    model = FM(3, solver="gibbs", n_chains=2, n_samples=16, thin=2, pairs="across").set_params(**params)
+    return teacher_by_draws(model, X, y, across=True, seed=5, callback=callback)
+
+
+def test_draws_in_parts_are_about_those_at_once(monkeypatch):
+    X, rng = random_blocks("shared", n=400), np.random.default_rng(0)
+    y = said(X, rng.normal(size=(X.n_features, 2))) + 0.3 * rng.normal(size=400)
+    steps, told = [], []
+    whole = by_draws(X, y, callback=steps.append)
+    plain = FM(3, solver="gibbs", n_chains=2, n_samples=16, thin=2, pairs="across", random_state=5).fit(X, y)
+    np.testing.assert_array_equal(whole.factors, teacher_parameters(plain, X, y, across=True, seed=5).factors)
+    kept = []
+    monkeypatch.setattr(teachers, "_MOST_BYTES", 4 * 3 * X.n_features * X.dtype.itemsize)
+    last = Samples.last
+    monkeypatch.setattr(Samples, "last", lambda self, n: kept.append(self.factors.nbytes) or last(self, n))
+    parts = by_draws(X, y, callback=told.append)
+    assert max(kept) <= teachers._MOST_BYTES
+    for each in (steps, told):
+        assert [(step.number, step.total) for step in each] == [(n, 40) for n in range(1, 41)]
+    assert parts.factors.shape == whole.factors.shape == (X.n_features, 12)
+    scored = [scores(X, t.bias, t.weights.astype(float), t.factors.astype(float), True) for t in (whole, parts)]
+    assert np.corrcoef(*scored)[0, 1] > 0.999
+    np.testing.assert_allclose(parts.ridge, whole.ridge, rtol=0.5)
+
+
+def test_draws_in_parts_stop_when_they_are_told_to(monkeypatch):
+    X, y = random_blocks("shared", n=100), np.random.default_rng(0).normal(size=100)
+    monkeypatch.setattr(teachers, "_MOST_BYTES", 1)
+    told = []
+    found = by_draws(X, y, callback=lambda step: told.append(step.number) or step.number == 27)
+    assert told == list(range(1, 28))
+    assert np.isfinite(found.factors).all()
 
 
 def drawn(X, rank, n, seed=0, noise=0.0):

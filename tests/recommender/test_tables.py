@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 from bitfm import DiscreteFM, Recommender
+from bitfm.data import Category, Text
 from bitfm.errors import DuplicateRowsError, MissingColumnError, ValueInTableError
+from bitfm.recommender._side import context_block
 from ratings_of_shop import quick
 
 IDS = {"user": "u", "item": "i"}
@@ -275,3 +277,19 @@ def test_a_recommender_can_be_pickled():
     back = pickle.loads(pickle.dumps(rec))
     assert back.add_users({"u": [500]}).n_users == rec.n_users + 1
     assert back.recommend(3).equals(rec.recommend(3))
+
+
+def test_contexts_share_rows_unless_hardly_any_is_like_another():
+    n, rng = 12_000, np.random.default_rng(0)
+    column = Category().fit("sky", pl.Series(["wet", "dry"]))
+    sky = pl.Series("sky", ["wet", "dry"])[rng.integers(2, size=n)]
+    different = Text().fit("note", notes := pl.Series("note", [f"word{i} word{i % 7}" for i in range(n)]))
+    for columns, frame, n_rows in (
+        ([column], pl.DataFrame([sky]), 2),
+        ([column, different], pl.DataFrame([sky, notes]), n),
+    ):
+        block = context_block(columns, frame)
+        assert block.n_rows == n_rows
+        for of in columns:
+            found, expected = block.tables[of.name].take(block.rows[:50]), of.transform(frame[of.name][:50])
+            np.testing.assert_array_equal(found.toarray(), expected.toarray())

@@ -19,7 +19,8 @@ class Iteration:
     ----------
     stage : str
         What ran: ``"als"``, ``"sgd"``, ``"gibbs"``, ``"relaxed"``, ``"codes"`` or ``"weights"``. In a distillation:
-        ``"trial"`` (a teacher of a part of the data), ``"teacher"``, ``"distillation"`` (codes and gains fitted to
+        ``"pairs"`` (whether long texts of contexts need more than weights), ``"trial"`` (a teacher of a part of the
+        data), ``"teacher"``, ``"distillation"`` (codes and gains fitted to
         it) or ``"codes"`` (codes fitted to the data as well); ``"trial-als"`` and ``"teacher-als"`` are the second of
         two teachers.
     number, total : int
@@ -54,7 +55,8 @@ class Iteration:
 
 _ACTIVITIES = {
     **dict.fromkeys(
-        ("trial", "regularization", "feature_strength", "ratio", "neighbors", "contexts"), "trying settings on a part"
+        ("pairs", "trial", "regularization", "feature_strength", "ratio", "neighbors", "contexts"),
+        "trying settings on a part",
     ),
     "weights": "learning weights",
     **dict.fromkeys(("teacher", "relaxed", "als", "gibbs"), "learning real factors"),

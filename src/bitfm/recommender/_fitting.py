@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.blocks import Blocks
-from bitfm.data.interactions import Interactions
+from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.models import Callback
 from bitfm.models.notebook_bar import in_notebook, notebook_bar
 from bitfm.recommender._events.fitting import event_data, fit_events
@@ -29,7 +29,7 @@ __all__ = ["fit_state", "training_data"]
 
 def fit_state(
     settings: Recommender,
-    given: Interactions,
+    read: Callable[[], Interactions],
     users: Any,
     items: Any,
     title: str | None,
@@ -37,10 +37,11 @@ def fit_state(
     callback: Callback | None,
     decimal: str | None,
     dates: str | None,
-) -> tuple[State, tuple[Blocks, npt.NDArray[np.float64]]]:
-    """Read the tables and fit the model; return what was learnt, and what the model has learnt it from."""
+) -> tuple[State, tuple[Blocks, npt.NDArray[np.float64]], HeldOut | None]:
+    """Read the tables and fit the model; return what was learnt, what from, and what the interactions leave out."""
     check_integer("random_state", settings.random_state, 0)
-    events = given.target is None
+    given = read()
+    events, held_out = given.target is None, given.held_out
     if not events:
         for name, default in (("event_weights", None), ("half_life", None), ("keep_interactions", True)):
             if (value := getattr(settings, name)) != default:
@@ -48,7 +49,8 @@ def fit_state(
     fit = fit_events if events else fit_ratings
     with _progress(settings, callback) as shown:
         tables = read_tables(given, users, items, title, filters, SideReader(settings.kinds or {}, decimal, dates))
-        return fit(settings, tables, shown)
+        del given  # what was read from a file need not stay in memory
+        return *fit(settings, tables, shown), held_out
 
 
 def _progress(settings: Recommender, callback: Callback | None) -> AbstractContextManager[Callback | None]:

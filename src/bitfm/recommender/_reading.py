@@ -38,14 +38,9 @@ class Tables(NamedTuple):
     read: Interactions
     sides: dict[str, Side]
     context: tuple[FittedColumn, ...]
+    contexts: Block | None  # the context of each interaction
     notes: list[ColumnNote]
     pairs: dict[str, npt.NDArray[np.int32]]  # the user and the item of each interaction
-
-    def contexts(self) -> Block | None:
-        """Return the context of each interaction."""
-        if not self.context or self.read.context is None:
-            return None
-        return context_block(self.context, self.read.context)
 
 
 def read_tables(
@@ -59,7 +54,9 @@ def read_tables(
     }
     context = () if read.context is None else reader.columns(CONTEXT, read.context)
     reader.finish()
-    return Tables(read, sides, context, [*reader.notes, *_format_notes(read)], pairs_of(sides, read))
+    contexts = context_block(context, read.context) if context and read.context is not None else None
+    read = replace(read, context=None)  # as it was read: it may be most of what there is
+    return Tables(read, sides, context, contexts, [*reader.notes, *_format_notes(read)], pairs_of(sides, read))
 
 
 def _format_notes(read: Interactions) -> list[ColumnNote]:

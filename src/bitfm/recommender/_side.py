@@ -40,6 +40,7 @@ __all__ = [
 
 CONTEXT = "context"  # the block of the context's columns
 SEEN_FIELDS = {"user": "history", "item": "raters"}
+_MANY, _MOSTLY = 10_000, 0.9  # contexts, and the share of different ones from which on it costs more to share than not
 _FEW = 64  # so many ids are read one by one in less time than it takes to cast a column
 
 
@@ -187,7 +188,7 @@ def encode(columns: Sequence[FittedColumn], values: Mapping[str, Any]) -> dict[s
 
 
 def context_block(columns: Sequence[FittedColumn], frame: pl.DataFrame) -> Block:
-    """Return one context per row of the frame; equal ones share a row of the tables."""
+    """Return one context per row of the frame; equal ones share a row of the tables, unless there are hardly any."""
     import polars as pl
 
     names = [column.name for column in columns]
@@ -202,7 +203,7 @@ def context_block(columns: Sequence[FittedColumn], frame: pl.DataFrame) -> Block
         rows = np.array([found.setdefault(key, len(found)) for key in keys], np.int32)
         first = np.unique(rows, return_index=True)[1]
         distinct = pl.DataFrame([column[first] for column in frame])
-    else:
+    elif len(frame) < _MANY or frame.hash_rows().n_unique() < _MOSTLY * len(frame):
         distinct = frame.unique(maintain_order=True).with_row_index("bitfm row")
         joined = frame.join(distinct, on=names, how="left", nulls_equal=True, maintain_order="left")
         rows = joined["bitfm row"].cast(pl.Int32).to_numpy()

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -223,10 +224,10 @@ class Recommender(Settings, Queries, Views, Changes):
         need_threads("fit", "fit before the fork")
         roles: dict[str, Any] = {"user": user, "item": item, "target": target, "context": context, "time": time}
         roles |= {"event": event, "weight": weight, "decimal": decimal, "dates": dates}
-        read = Interactions.of(interactions, **roles, missing=missing)
-        state, examples = fit_state(self, read, users, items, title, filters, callback, decimal, dates)
+        read = partial(Interactions.of, interactions, **roles, missing=missing)
+        state, examples, held_out = fit_state(self, read, users, items, title, filters, callback, decimal, dates)
         with self._changing:
-            self._state, self.held_out = state, read.held_out
+            self._state, self.held_out = state, held_out
             self._examples = examples if keep_training_data else None
         return self
 

@@ -1,5 +1,6 @@
 #include "base/functions.hpp"
 
+#include "base/memory.hpp"
 #include "bind/bind.hpp"
 
 namespace bitfm {
@@ -25,6 +26,8 @@ void bind_functions(nb::module_& m) {
     bind_one(m, "logarithm", logarithm);
     bind_one(m, "logistic", logistic);
     bind_one(m, "softplus", softplus);
+    m.def("release_memory", &release_memory, "Give memory that was freed back to the system.",
+          nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace bitfm

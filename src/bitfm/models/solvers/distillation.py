@@ -10,27 +10,33 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from bitfm.core import make_trainer
+from bitfm.core import make_trainer, release_memory
 from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.fm import FM
 from bitfm.models.progress import Iteration, Progress
 from bitfm.models.solvers.held_out import HeldOutPart, Verdict
-from bitfm.models.solvers.teacher import TeacherParameters, default_teacher, teacher_by_descent, teacher_parameters
+from bitfm.models.solvers.teacher import (
+    HEAVY,
+    TeacherParameters,
+    default_teacher,
+    teacher_by_descent,
+    teacher_by_draws,
+    teacher_parameters,
+)
 from bitfm.models.solvers.teacher_distance import Codes, FeatureDistillation, RowDistillation, no_codes
+from bitfm.models.solvers.weights_alone import WeightsAlone, settle_weights, weights_alone
 from bitfm.parameters import CodeParameters
 
 __all__ = ["DistillationFit"]
 
 _SETTLED = 0.01  # share of the bits that may still flip when the codes are done
-_WEIGHT_SWEEPS, _MOST_WEIGHT_SWEEPS = 5, 50
-_WEIGHTS_SETTLED = 1e-4  # share of the loss that a sweep may still take away when the weights are done
 _SCALE_SPREAD = 0.3  # a field's scale is expected within this of 1
 _STRENGTHS = (float("inf"), 10.0)  # λ to choose from, falling: less has never helped
 # Of weights without codes, times the teacher's, which are too weak where there is little to learn; histories have none.
 _PENALTIES, _NO_WEIGHTS = (1.0, 3.0, 10.0), 1000.0
 _DATA_SWEEPS = 3
-_MOST_ROWS = 1 << 15  # of contexts, which may be as many as interactions: so many tell enough
+_MOST_ROWS = 1 << 14  # of contexts, which may be as many as interactions: so many tell enough
 
 
 Distillation: TypeAlias = RowDistillation | FeatureDistillation
@@ -67,10 +73,13 @@ class DistillationFit:
         self._middle = float(np.mean(self.y))
         self.y = self.y - self._middle  # what is far from 0 leaves few digits to single precision
         self._stopped = False  # by the callback: what is left to do is done as briefly as can be, and not reported
+        self._heavy = self.blocks.n_entries > HEAVY
+        self._set_aside: WeightsAlone | None = None
 
     def run(self) -> CodeParameters:
         """Return the model."""
         choice, view = self._decide()
+        release_memory()  # of the trial
         codes: Distillation | Codes
         if choice.scales.any() or view is None:
             view = view or self._fit_teacher(self.blocks, self.y, "teacher")
@@ -80,7 +89,8 @@ class DistillationFit:
             codes = no_codes(view.teacher.factors, self.bits, self.seed, self.threads)
             view = _TrainingView(self.blocks, self.y, view.teacher, self.across, self.threads)
         fitted = self._fit_weights(view, codes, choice)
-        return replace(fitted, bias=fitted.bias + self._middle)
+        fitted = replace(fitted, bias=fitted.bias + self._middle)
+        return fitted if self._set_aside is None else self._set_aside.joined(fitted)
 
     def _decide(self) -> tuple[_Choice, _TrainingView | None]:
         """Return what to fit, and the view to fit it to if there is one."""
@@ -94,14 +104,28 @@ class DistillationFit:
         held_out = self._rng.random(len(self.y)) < self.validation_fraction
         if held_out.all() or not held_out.any():
             return choice, None
-        choice, trial = self._choose(held_out)
+        y = self._y_of_trial(held_out)
+        choice, trial = self._choose(held_out, y)
         # A trial is what there is if the fit was stopped, and enough if there are no codes.
         return choice, trial if self._stopped or not choice.scales.any() else None
 
-    def _choose(self, held_out: npt.NDArray[np.bool_]) -> tuple[_Choice, _TrainingView]:
+    def _y_of_trial(self, held_out: npt.NDArray[np.bool_]) -> Floats:
+        """Set aside what weights alone will do for; return the targets of a trial, less what these weights tell."""
+        if self.teacher is None and self.across:
+            self._set_aside = weights_alone(
+                self.blocks, self.y, held_out, seed=self.seed, n_threads=self.threads, report=self._report_pairs
+            )
+            release_memory()
+        if self._set_aside is None:
+            return self.y
+        y = self.y - self._set_aside.scores(trial=True)
+        self.blocks, self.y = self._set_aside.others, self.y - self._set_aside.scores()
+        return y
+
+    def _choose(self, held_out: npt.NDArray[np.bool_], y: Floats) -> tuple[_Choice, _TrainingView]:
         """Fit to a part of the data, and choose what predicts the rest best; return the view of the part as well."""
-        part, learnt = HeldOutPart(self.blocks[held_out], self.y[held_out], self.threads), self.blocks[~held_out]
-        view = self._fit_teacher(learnt, self.y[~held_out], "trial")
+        part, learnt = HeldOutPart(self.blocks[held_out], y[held_out], self.threads), self.blocks[~held_out]
+        view = self._fit_teacher(learnt, y[~held_out], "trial")
         plain, linear, as_taught = self._choose_penalties(view, part)
         codes, as_is, best, least = self._fit_codes(view), np.ones(len(learnt.fields)), plain, linear
         strengths = _STRENGTHS if self.strength is None else (self.strength,)
@@ -116,7 +140,7 @@ class DistillationFit:
                 found = part.judge(part.scores(self._fit_weights(view, codes, choice)))
                 if best is plain or found.error < least.error:
                     best, least = choice, found
-        return best if _better(least, as_taught) and not _better(linear, least) else plain, view
+        return best if least.is_better_than(as_taught) and not linear.is_better_than(least) else plain, view
 
     def _choose_penalties(self, view: _TrainingView, part: HeldOutPart) -> tuple[_Choice, Verdict, Verdict]:
         """Choose how to fit weights if there are no codes: as the teacher would, or about as biases alone.
@@ -129,17 +153,22 @@ class DistillationFit:
         verdicts = [part.judge(part.scores(self._fit_weights(view, codes, choice))) for choice in choices]
         best = 0
         for other in range(1, len(choices)):
-            best = other if _better(verdicts[other], verdicts[best]) else best
+            best = other if verdicts[other].is_better_than(verdicts[best]) else best
         return choices[best], verdicts[best], verdicts[0]
 
     def _fit_teacher(self, blocks: Blocks, y: Floats, stage: str) -> _TrainingView:
         """Fit a teacher: the one asked for, or by default two that are better together."""
         own, seed = self.teacher is None, int(self._rng.integers(2**31))
-        teacher: FM = default_teacher(blocks, trial=stage == "trial") if own else clone(self.teacher)
+        teacher: FM = default_teacher(trial=stage == "trial", heavy=self._heavy) if own else clone(self.teacher)
         teacher.set_params(pairs=self._pairs, n_jobs=self.threads, random_state=seed)
-        teacher.fit(blocks, y, callback=partial(self._forward, stage))
-        parameters = teacher_parameters(teacher, blocks, y, across=self.across, seed=self.seed)
+        callback = partial(self._forward, stage)
+        if not own:
+            teacher.fit(blocks, y, callback=callback)
+            parameters = teacher_parameters(teacher, blocks, y, across=self.across, seed=self.seed)
+        else:
+            parameters = teacher_by_draws(teacher, blocks, y, across=self.across, seed=self.seed, callback=callback)
         del teacher  # its draws are large
+        release_memory()
         if own and not self._stopped:
             callback = partial(self._forward, f"{stage}-als")
             other = teacher_by_descent(
@@ -151,6 +180,10 @@ class DistillationFit:
     def _forward(self, stage: str, item: Iteration) -> bool:
         """Report an iteration of a teacher's fit; whether to stop it."""
         self._stopped = self._stopped or self.progress.forward(item, stage)
+        return self._stopped
+
+    def _report_pairs(self, number: int, total: int, loss: float) -> bool:
+        self._report("pairs", number, total, loss, loss)
         return self._stopped
 
     def _report(self, *iteration: Any) -> None:
@@ -193,15 +226,10 @@ class DistillationFit:
 
     def _fit_weights(self, view: _TrainingView, found: Distillation | Codes, choice: _Choice) -> CodeParameters:
         """Fit weights and bias to what the codes leave."""
-        sizes, loss = [f.size for f in view.blocks.fields], float("inf")
+        sizes = [f.size for f in view.blocks.fields]
         gains = found.gains * np.repeat(choice.scales, sizes).astype(np.float32)
         trainer, weights, bias = view.open(found.codes, gains)
-        ridge = view.teacher.ridge * choice.penalties
-        for number in range(1, _MOST_WEIGHT_SWEEPS + 1):
-            bias = trainer.sweep_weights(bias, weights, ridge, True, self.threads)
-            before, loss = loss, trainer.loss(self.threads)
-            if number >= _WEIGHT_SWEEPS and before - loss <= _WEIGHTS_SETTLED * before:
-                break
+        bias = settle_weights(trainer, bias, weights, view.teacher.ridge * choice.penalties, self.threads)
         return CodeParameters(view.blocks.fields, bias, weights, found.codes, gains, self._pairs)
 
 
@@ -237,9 +265,3 @@ def _seen(blocks: Blocks) -> npt.NDArray[np.bool_]:
         for name, block in blocks.blocks.items()
         for table in block.tables.values()
     ])  # fmt: skip
-
-
-def _better(one: Verdict, other: Verdict) -> bool:
-    """Whether one is better, by a standard error or by two of the order, and not clearly worse in the other."""
-    saves, ranks = one.saves(other), one.ranks_above(other)
-    return (saves > 1 and ranks > -2) or (ranks > 2 and saves > -1)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import column_sums, make_trainer
+from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.solvers.registry import FMParameters, FMProblem, Solution, Solver, register_solver
 from bitfm.models.targets import TargetUnits
@@ -98,8 +99,7 @@ def _draw_samples(
     s, (blocks, y, sample_weight), resume = problem.settings, problem.train, problem.previous is not None
     trainer: Any = make_trainer(blocks.design(), y, sample_weight, across=s.across)
     mass = float(len(y) if sample_weight is None else sample_weight.sum())
-    seen = (blocks if sample_weight is None else blocks[sample_weight > 0]).occurring()
-    fields = [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
+    fields = occurring_by_field(blocks if sample_weight is None else blocks[sample_weight > 0])
     workers = min(s.threads, len(starts))
     chains = []
     for c, (start, rng) in enumerate(zip(starts, rngs, strict=True)):
@@ -128,6 +128,12 @@ def _draw_samples(
                 break
     # There are fewer than there is room for if the fit was stopped.
     return from_features(biases[:n], weights[:n], np.ascontiguousarray(factors[:, :n]), noise[:n])
+
+
+def occurring_by_field(blocks: Blocks) -> list[npt.NDArray[np.intp]]:
+    """Return the features of each field that occur."""
+    seen = blocks.occurring()
+    return [np.flatnonzero(seen[f.start : f.stop]) + f.start for f in blocks.fields]
 
 
 @contextmanager
@@ -226,13 +232,14 @@ class GibbsChain:
         self._of_weights, self._of_factors = _Prior((len(fields),)), _Prior((len(fields), now.factors.shape[1]))
         self.now, self.noise_precision, self._steps = now, 1.0, 0
 
-    def start(self) -> None:
-        """Draw bias and weights a few times with no factors; then fit these."""
+    def start(self, told: Callable[[], None] = lambda: None) -> None:
+        """Draw bias and weights a few times with no factors, and tell of each time; then fit factors."""
         now = self.now
         none = np.zeros((len(now.weights), 1), now.weights.dtype)
         self._trainer.reset_reals(now.bias, now.weights, none, self._threads)
         for _ in range(_LINEAR_STEPS):
             self._draw_linear()
+            told()
         self._trainer.reset_reals(now.bias, now.weights, now.factors, self._threads)
         ridge = np.full(len(self._fields), _DESCENT_RIDGE)
         for _ in range(_DESCENT_SWEEPS):

@@ -36,6 +36,11 @@ class Verdict(NamedTuple):
         """Return how many standard errors the order is better than the other's."""
         return _standard_errors(self.order - other.order)
 
+    def is_better_than(self, other: Verdict) -> bool:
+        """Whether it is better, by a standard error or by two of the order, and not clearly worse in the other."""
+        saves, ranks = self.saves(other), self.ranks_above(other)
+        return (saves > 1 and ranks > -2) or (ranks > 2 and saves > -1)
+
 
 @dataclass(frozen=True)
 class HeldOutPart:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +13,29 @@ from bitfm.core import eigh, multiply, orthonormal
 from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats
 from bitfm.models.fm import FM
-from bitfm.models.progress import Callback
-from bitfm.models.solvers.registry import FMParameters
+from bitfm.models.progress import Callback, Iteration
+from bitfm.models.solvers.gibbs import by_feature
+from bitfm.models.solvers.registry import SOLVERS, FMParameters
 from bitfm.models.solvers.teacher_distance import mean_squares
 from bitfm.validation import thread_count
 
-__all__ = ["TeacherParameters", "default_teacher", "ridge_by_field", "teacher_by_descent", "teacher_parameters"]
+__all__ = [
+    "HEAVY",
+    "TeacherParameters",
+    "default_teacher",
+    "ridge_by_field",
+    "teacher_by_descent",
+    "teacher_by_draws",
+    "teacher_parameters",
+]
 
 _RANK = 16
 _CHAINS, _TRIAL_CHAINS = 4, 2
 _DRAWS, _KEPT_SWEEPS = 16, 32  # draws of a chain, and the sweeps they are spread over
-_MOST_BYTES = 2**30  # of draws
-_HEAVY = 4_000_000  # entries of the tables, from which on there are half as many chains: each sees enough
+_MOST_BYTES = 2**26  # of draws at a time
+HEAVY = 4_000_000  # entries of the tables, from which on there are half as many chains: each sees enough
 _WIDTH = 4  # numbers kept per factor of the teacher
+_ROWS_AT_ONCE = 8192
 _EXAMPLES = 4096
 # Of the teacher by coordinate descent, for targets of variance 1; the first λ is for a side's largest field.
 _RIDGE, _WEIGHT_RIDGE, _SWEEPS = 30.0, 10.0, 15
@@ -40,7 +51,10 @@ class TeacherParameters(NamedTuple):
 
     def averaged_with(self, other: FMParameters) -> TeacherParameters:
         """Return a teacher whose scores are the mean of this one's and another's; λ stays."""
-        factors = np.concatenate([self.factors, other.factors.astype(np.float32)], axis=1) * np.float32(np.sqrt(0.5))
+        n, ours = self.factors.shape
+        factors = np.empty((n, ours + other.factors.shape[1]), np.float32)
+        for part, of in ((factors[:, :ours], self.factors), (factors[:, ours:], other.factors)):
+            np.multiply(of, np.float32(np.sqrt(0.5)), out=part, casting="same_kind")
         return TeacherParameters(factors, (self.weights + other.weights) / 2, (self.bias + other.bias) / 2, self.ridge)
 
 
@@ -82,43 +96,112 @@ def _breadth(masses: Floats) -> float:
     return min(len(masses), 4 * float(masses.sum()) ** 2 / (float(np.sum(masses**2)) or 1.0))
 
 
-def default_teacher(blocks: Blocks, *, trial: bool) -> FM:
-    """Return the default teacher, by Gibbs sampling, with fewer draws where they would be large, and for a trial."""
-    chains = _TRIAL_CHAINS if trial else _CHAINS
-    if blocks.n_entries > _HEAVY:
-        chains //= 2
-    draws = _DRAWS * chains
-    while draws > chains and draws * _RANK * blocks.n_features * blocks.dtype.itemsize > _MOST_BYTES:
-        draws //= 2
-    return FM(_RANK, solver="gibbs", n_chains=chains, n_samples=draws, thin=_KEPT_SWEEPS * chains // draws)
+def default_teacher(*, trial: bool, heavy: bool) -> FM:
+    """Return the default teacher, by Gibbs sampling, with fewer chains where they cost much, and for a trial."""
+    chains = max((_TRIAL_CHAINS if trial else _CHAINS) // (2 if heavy else 1), 1)
+    return FM(_RANK, solver="gibbs", n_chains=chains, n_samples=_DRAWS * chains, thin=_KEPT_SWEEPS // _DRAWS)
+
+
+def teacher_by_draws(
+    teacher: FM, blocks: Blocks, y: Floats, *, across: bool, seed: int, callback: Callback
+) -> TeacherParameters:
+    """Fit a teacher by Gibbs sampling.
+
+    Where all of its draws would be large, they are taken some at a time: each part goes on from the last draws of the
+    part before, and only the directions on which the draws so far agree are kept.
+    """
+    chains, thin, sweeps = teacher.n_chains, teacher.thin, SOLVERS["gibbs"].n_iter
+    of_a_chain = each = teacher.n_samples // chains
+    a_draw = teacher.rank * blocks.n_features * blocks.dtype.itemsize
+    while each * chains * a_draw > _MOST_BYTES and each * chains >= 2 * _WIDTH:  # a part has what is kept of it
+        each //= 2
+    done, begin, stopped, found = 0, sweeps - thin * of_a_chain, False, None
+
+    def forward(item: Iteration) -> bool:
+        nonlocal stopped
+        stopped = stopped or bool(callback(replace(item, number=done + item.number, total=sweeps)))
+        return stopped
+
+    for part in range(of_a_chain // each):
+        n_iter = thin * each + (begin if part == 0 else 0)
+        teacher.set_params(n_samples=each * chains, n_iter=n_iter, warm_start=part > 0, random_state=seed + part)
+        teacher.fit(blocks, y, callback=forward)
+        now = teacher_parameters(teacher, blocks, y, across=across, seed=seed)
+        found = now if found is None else _joined(found, now, 1 / (part + 1), blocks, across=across, seed=seed)
+        done += n_iter
+        if stopped:
+            break
+        teacher.samples_ = teacher.samples_.last(chains)  # the others are no longer needed
+        teacher.factors_ = teacher.samples_.factors[-1]
+    assert found is not None
+    return found
+
+
+def _joined(
+    one: TeacherParameters, more: TeacherParameters, share: float, blocks: Blocks, *, across: bool, seed: int
+) -> TeacherParameters:
+    """Return the mean of two parts of the draws, the second with this share, in as many numbers as either has.
+
+    Their factors are overwritten: more arrays of them would be large.
+    """
+    parts = one.factors, more.factors
+    for factors, weight in zip(parts, (1 - share, share), strict=True):
+        factors *= np.float32(np.sqrt(weight))
+    examples = [_examples(factors, blocks, across=across, seed=seed) for factors in parts]
+    ours, size = parts[0].shape[1], parts[0].shape[1] + parts[1].shape[1]
+    axes = _axes([np.hstack(pair) for pair in zip(*examples, strict=True)], size, ours).astype(np.float32)
+    for begin in range(0, len(parts[0]), _ROWS_AT_ONCE):
+        rows = slice(begin, begin + _ROWS_AT_ONCE)
+        parts[0][rows, : axes.shape[1]] = multiply(np.hstack([part[rows] for part in parts]), axes)
+    parts[0][:, axes.shape[1] :] = 0  # where there are fewer directions
+    weights = (1 - share) * one.weights + share * more.weights
+    bias, ridge = ((1 - share) * a + share * b for a, b in ((one.bias, more.bias), (one.ridge, more.ridge)))
+    return TeacherParameters(parts[0], weights, float(bias), np.asarray(ridge))
 
 
 def _factors_of(teacher: FM, blocks: Blocks, *, across: bool, seed: int) -> npt.NDArray[np.float32]:
     """Return vectors whose inner products are the teacher's pair terms: with draws, about their mean."""
-    parameters: Any = teacher.parameters_
-    factors, n = parameters.factors, parameters.n_draws
+    factors, n = teacher.factors_, 1
+    if hasattr(teacher, "samples_"):
+        n = len(teacher.samples_.biases)
+        factors = by_feature(teacher.samples_).reshape(len(teacher.weights_), -1)  # side by side; nothing is copied
     with np.errstate(over="ignore", invalid="ignore"):  # codes cannot be fitted to such numbers, and their fit says so
         # The mean of the draws lies mostly in few directions, about as many as a draw has factors.
         width = _WIDTH * factors.shape[1] // n
         if factors.shape[1] > width:
             axes = _main_directions(factors, blocks, width, across=across, seed=seed)
             factors = multiply(factors, axes, thread_count(teacher.n_jobs))
+            factors = np.asarray(
+                factors, np.float32
+            )  # which nobody else has: it is divided in place, as it may be large
+            return np.divide(factors, np.sqrt(n), out=factors, casting="same_kind")
         return np.asarray(factors / np.sqrt(n), np.float32)
 
 
 def _main_directions(factors: Floats, blocks: Blocks, width: int, *, across: bool, seed: int) -> Floats:
     """Return the axes along which rows' vectors (or features', where blocks are not told apart) are largest."""
-    rng, axes = np.random.default_rng(seed), np.eye(factors.shape[1])
-    examples = list(_rows(factors, blocks, rng) if across else _features(factors, blocks, rng))
+    examples = _examples(factors, blocks, across=across, seed=seed)
+    return np.asarray(_axes(examples, factors.shape[1], width), factors.dtype)
+
+
+def _examples(factors: Floats, blocks: Blocks, *, across: bool, seed: int) -> list[Floats]:
+    """Return some vectors of each side."""
+    rng = np.random.default_rng(seed)
+    return list(_rows(factors, blocks, rng) if across else _features(factors, blocks, rng))
+
+
+def _axes(examples: list[Floats], size: int, width: int) -> npt.NDArray[np.float64]:
+    """Return the axes along which examples of so many numbers are largest."""
     # The sides count alike: their scales are arbitrary, as only products matter.
-    stacked = np.concatenate([np.zeros((0, len(axes))), *(x / (np.sqrt(np.sum(x * x)) or 1.0) for x in examples)])
+    stacked = np.concatenate([np.zeros((0, size)), *(x / (np.sqrt(np.sum(x * x)) or 1.0) for x in examples)])
     if not len(stacked) or not np.isfinite(stacked).all():
-        return np.asarray(axes[:, :width], factors.dtype)
-    if len(stacked) < len(axes):
+        return np.eye(size)[:, :width]
+    axes = np.eye(size)
+    if len(stacked) < size:
         axes = orthonormal(stacked.T)  # no other direction occurs
         stacked = multiply(stacked, axes)
     _, vectors = eigh(multiply(stacked.T, stacked))
-    return np.asarray(multiply(axes, vectors[:, -width:]), factors.dtype)
+    return multiply(axes, vectors[:, -width:])
 
 
 def _rows(factors: Floats, blocks: Blocks, rng: np.random.Generator) -> Iterator[Floats]:

@@ -28,6 +28,8 @@ __all__ = ["Codes", "FeatureDistillation", "RowDistillation", "mean_squares", "n
 _FIELD_WEIGHT = 0.3  # μ, below
 _SCALE_ROUNDS = 10
 _MOST_SCALES = 16  # of a block: those of its fields that count least share one
+_FEW_FIELDS = 3  # whose sum is not kept, but worked out whenever it is needed
+_ROWS_AT_ONCE = 8192
 _LONG_ROW = 4096  # features; below, what follows is not needed
 _RANK_TOLERANCE = 1e-6
 _MOST_GROWTH = 4  # of a gain, against the longest of the teacher's vectors in a field with long rows
@@ -76,16 +78,37 @@ class _BlockRows:
         self.weights, self.fields, self.n_threads = weights, fields, n_threads
         self.teacher_vectors = _total([f.teacher_vectors for f in fields])
         # In double precision, so that it can be kept up to date field by field: a sum of all would take fields².
-        self._code_vectors: npt.NDArray[np.float64] = np.sum([f.code_vectors for f in fields], axis=0, dtype=np.float64)
+        self._sums: npt.NDArray[np.float64] | None = None
+        if len(fields) > _FEW_FIELDS:
+            self._sums = np.sum([f.code_vectors for f in fields], axis=0, dtype=np.float64)
 
     @property
     def code_vectors(self) -> Matrix:
         """P of the rows, all fields together."""
-        return np.asarray(self._code_vectors, np.float32)
+        found = np.empty_like(self.fields[0].code_vectors)
+        for part in self.parts():
+            found[part] = self.code_vectors_of(part)
+        return found
+
+    def code_vectors_of(self, part: slice) -> Matrix:
+        """Return P of some rows."""
+        if self._sums is not None:
+            return self._sums[part].astype(np.float32)
+        total = self.fields[0].code_vectors[part].astype(np.float64)
+        for field in self.fields[1:]:
+            total += field.code_vectors[part]
+        return total.astype(np.float32)
+
+    def parts(self) -> Iterator[slice]:
+        """Yield all rows, some at a time: what is worked out of them on the way would be large."""
+        for begin in range(0, len(self.weights), _ROWS_AT_ONCE):
+            yield slice(begin, begin + _ROWS_AT_ONCE)
 
     def update(self, field: _Field, code_vectors: Matrix) -> None:
         """Take over new codes of a field; the moments change when all are in."""
-        self._code_vectors += np.subtract(code_vectors, field.code_vectors, dtype=np.float64)
+        if self._sums is not None:
+            self._sums += code_vectors
+            self._sums -= field.code_vectors
         field.code_vectors = code_vectors
 
     @cached_property
@@ -200,11 +223,15 @@ class RowDistillation:
             if self._has_long_rows:
                 hessian = _above(hessian)
             target = multiply(rows.teacher_vectors, C.T, self._threads)
+            C_field = np.ascontiguousarray(C_field.T)
             for field in rows.fields:
-                error = (1 - μ) * (target - multiply(rows.code_vectors, H, self._threads))
-                wanted = multiply(field.teacher_vectors, C_field.T, self._threads)
-                error += μ * (wanted - multiply(field.code_vectors, H_field, self._threads))
-                yield rows, field, np.asarray(error, np.float32), hessian
+                error = np.empty_like(target)
+                for part in rows.parts():
+                    lacks = (1 - μ) * (target[part] - multiply(rows.code_vectors_of(part), H, self._threads))
+                    wanted = multiply(field.teacher_vectors[part], C_field, self._threads)
+                    lacks += μ * (wanted - multiply(field.code_vectors[part], H_field, self._threads))
+                    error[part] = lacks
+                yield rows, field, error, hessian
                 rows.update(field, self._code_vectors(field.table, field.features))
             rows.__dict__.pop("moments", None)
 

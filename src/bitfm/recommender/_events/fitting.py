@@ -42,7 +42,7 @@ def fit_events(settings: Recommender, tables: Tables, callback: Callback | None)
     values = strengths.values(read, "interactions")
     model = _model_to_fit(settings)
     count = counted(pairs["user"], pairs["item"])
-    blocks = _blocks(sides, tables.contexts(), pairs, count)
+    blocks = _blocks(sides, tables.contexts, pairs, count)
     model.fit(blocks, values[count], callback=callback)
     kept = settings.keep_interactions
     users, shape = sides["user"], (len(sides["user"]), len(sides["item"]))

@@ -43,7 +43,7 @@ def fit_ratings(settings: Recommender, tables: Tables, callback: Callback | None
     observed = {name: np.unique(indices[count]) for name, indices in pairs.items()}  # nothing is learnt of others
     widths = {"user": len(observed["item"])} if settings.history else {}
     widths |= {"item": len(observed["user"])} if settings.raters else {}
-    blocks, y = _examples(sides, tables.contexts(), read, pairs, count, observed, widths)
+    blocks, y = _examples(sides, tables.contexts, read, pairs, count, observed, widths)
     model.fit(blocks, y, callback=callback)
     scores = model.predict(blocks)
 
