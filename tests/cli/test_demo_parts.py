@@ -17,6 +17,9 @@ from bitfm.parameters import Explanation, FeatureShare, PairShare
 from bitfm.retrieval import Index
 
 
+pytestmark = pytest.mark.true_teacher  # the quick one is too rough to be of use to so small a shop
+
+
 @pytest.fixture(scope="module")
 def small_shop():
     return Shop.of(make_bookshop(200, 120, 5000, seed=2), seed=2)
