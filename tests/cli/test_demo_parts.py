@@ -16,7 +16,6 @@ from bitfm.models import FM, BiasModel
 from bitfm.parameters import Explanation, FeatureShare, PairShare
 from bitfm.retrieval import Index
 
-
 pytestmark = pytest.mark.true_teacher  # the quick one is too rough to be of use to so small a shop
 
 

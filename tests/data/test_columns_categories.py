@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bitfm.data import Category, MultiCategory, infer_kind
 from bitfm.data.columns import category
 from bitfm.data.lists import texts_in
-from bitfm.data.parsing import as_text, one_as_text
+from bitfm.data.texts import as_text, one_as_text
 
 values = st.lists(st.none() | st.sampled_from(["a", "b", "c", "dd", "é"]), max_size=30)
 

@@ -14,9 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bitfm.data import Category, DateParts, Interactions, MultiCategory, Number, Text, Vocabulary, forks
-from bitfm.data.parsing import as_text, as_words, parse_numbers, parse_times, quantities
+from bitfm.data.numbers import parse_numbers, quantities
 from bitfm.data.tables import as_frame, in_kind
 from bitfm.data.tables.values import need_distinct
+from bitfm.data.texts import as_text, as_words
+from bitfm.data.times import parse_times
 from bitfm.errors import BitfmError
 from bitfm.recommender._side import context_block
 

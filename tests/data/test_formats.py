@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from bitfm.data import DateParts, Interactions, Number, infer_kind, parse_numbers, parse_times, read_table
 from bitfm.data.columns.kinds import restore_column
-from bitfm.data.parsing import date_order, decimal_mark
+from bitfm.data.numbers import decimal_mark
+from bitfm.data.times import date_order
 from bitfm.errors import BitfmWarning, EmptyTableError, ValueInTableError
 
 MARKS = st.sampled_from([(".", ","), (",", "."), (".", "'"), (",", " "), (",", "\u202f")])

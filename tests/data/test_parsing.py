@@ -11,17 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitfm.data import DateParts, Number
-from bitfm.data.parsing import (
-    date_order,
-    decimal_mark,
-    flattened,
-    is_date,
-    parse_number,
-    parse_numbers,
-    parse_time,
-    parse_times,
-)
+from bitfm.data.numbers import decimal_mark, parse_number, parse_numbers
 from bitfm.data.tables import numbers_of, times_of
+from bitfm.data.texts import flattened
+from bitfm.data.times import date_order, is_date, parse_time, parse_times
 from bitfm.errors import ValueInTableError
 
 

@@ -93,7 +93,8 @@ def _comparison(column: str, sign: str, text: str) -> pl.Expr:
     """Return a comparison with a number, a time or a text, whichever the value looks like."""
     import polars as pl
 
-    from bitfm.data.parsing import parse_number, parse_time
+    from bitfm.data.numbers import parse_number
+    from bitfm.data.times import parse_time
 
     value: Any = parse_number(text)
     if value is None:

@@ -65,7 +65,7 @@ def _values(column: pl.Series) -> pl.Series:
     """Return the values there are; those of lists one by one."""
     import polars as pl
 
-    from bitfm.data.parsing import as_text, flattened
+    from bitfm.data.texts import as_text, flattened
 
     if column.dtype == pl.Object:
         column = as_text(column)

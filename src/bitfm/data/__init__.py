@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from bitfm.data.formats import Choice
     from bitfm.data.interactions import ColumnRoles, HeldOut, Interactions
     from bitfm.data.libfm import read_libfm, write_libfm
+    from bitfm.data.numbers import decimal_mark, parse_numbers
     from bitfm.data.one_hot import history, raters
-    from bitfm.data.parsing import as_words, date_order, decimal_mark, parse_numbers, parse_times
     from bitfm.data.tables.read import read_table
+    from bitfm.data.texts import as_words
+    from bitfm.data.times import date_order, parse_times
     from bitfm.data.vocabulary import Vocabulary
     from bitfm.data.words import Words
 
@@ -78,10 +80,12 @@ __getattr__, __dir__ = _lazy_names(
         "bitfm.data.feature_table": ("FeatureTable",),
         "bitfm.data.interactions": ("ColumnRoles", "HeldOut", "Interactions"),
         "bitfm.data.libfm": ("read_libfm", "write_libfm"),
+        "bitfm.data.numbers": ("decimal_mark", "parse_numbers"),
         "bitfm.data.one_hot": ("history", "raters"),
         "bitfm.data.formats": ("Choice",),
-        "bitfm.data.parsing": ("as_words", "date_order", "decimal_mark", "parse_numbers", "parse_times"),
         "bitfm.data.tables.read": ("read_table",),
+        "bitfm.data.texts": ("as_words",),
+        "bitfm.data.times": ("date_order", "parse_times"),
         "bitfm.data.vocabulary": ("Vocabulary",),
         "bitfm.data.words": ("Words",),
     },

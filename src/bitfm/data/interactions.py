@@ -14,9 +14,9 @@ import polars as pl
 
 from bitfm.data.files import quoted
 from bitfm.data.formats import Choice, check_decimal, check_order
-from bitfm.data.parsing import as_text
 from bitfm.data.splits import split_by_time, split_cold, split_histories, split_per_user
 from bitfm.data.tables import FrameKind, as_frame, ids_of, need_columns, need_rows, numbers_of, times_of, with_missing
+from bitfm.data.texts import as_text
 from bitfm.data.vocabulary import PackedStrings, Vocabulary
 from bitfm.errors import BitfmWarning, EmptyTableError, TableError, ValueInTableError
 from bitfm.validation import check_choice

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from bitfm.data.parsing import one_as_text
+from bitfm.data.texts import one_as_text
 
 __all__ = ["numbers_in", "texts_in"]
 

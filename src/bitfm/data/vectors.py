@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bitfm.data.files import quoted
 from bitfm.data.forks import few
 from bitfm.data.lists import numbers_in
-from bitfm.data.parsing import as_words, flattened
+from bitfm.data.texts import as_words, flattened
 from bitfm.errors import ValueInTableError
 
 __all__ = ["Vectors", "read_vectors", "vector_length"]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.files import quoted
-from bitfm.data.parsing import one_as_text
 from bitfm.data.tables import as_frame, need_columns
+from bitfm.data.texts import one_as_text
 from bitfm.errors import UnknownIdError
 from bitfm.recommender._state import State
 from bitfm.recommender._warnings import warn

@@ -15,8 +15,8 @@ from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.files import quoted
 from bitfm.data.interactions import Interactions
-from bitfm.data.parsing import as_text
 from bitfm.data.tables import as_frame, need_columns
+from bitfm.data.texts import as_text
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import UnknownIdError, ValueInTableError
 from bitfm.recommender._kept.choosing import kept_columns

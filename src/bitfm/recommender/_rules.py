@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import one_as_text
 from bitfm.data.tables import as_frame, ids_of, need_columns
+from bitfm.data.texts import one_as_text
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.recommender._boosts import boosts_of
 from bitfm.recommender._ids import AskedUsers, ids_in, known_items, warn_of_unknown

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from bitfm.data.blocks import Block
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import few
-from bitfm.data.parsing import as_text, one_as_text
 from bitfm.data.tables import ids_of, need_columns, need_distinct, need_rows
 from bitfm.data.tables.values import Ids
+from bitfm.data.texts import as_text, one_as_text
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.recommender._kept.column import KeptColumn
 from bitfm.recommender._titles import Titles

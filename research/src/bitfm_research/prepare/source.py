@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from bitfm.data.parsing import parse_number, parse_time
+from bitfm.data.numbers import parse_number
+from bitfm.data.times import parse_time
 from bitfm.errors import DataFileError
 
 __all__ = ["NO_TIME", "BadLines", "RatingBatch", "Source", "TextBatch", "identifier", "number", "seconds"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from bitfm.data.parsing import parse_numbers, parse_times
+from bitfm.data.numbers import parse_numbers
+from bitfm.data.times import parse_times
 
 from bitfm_research.prepare._frames import Frame, frames
 from bitfm_research.prepare.source import NO_TIME, BadLines, RatingBatch, Source, TextBatch, identifier, number, seconds

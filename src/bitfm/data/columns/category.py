@@ -16,7 +16,7 @@ from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import few, need_threads
 from bitfm.data.formats import BLANK
 from bitfm.data.lists import texts_in
-from bitfm.data.parsing import as_text, as_words, flattened
+from bitfm.data.texts import as_text, as_words, flattened
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors

@@ -19,7 +19,7 @@ from bitfm.data.columns.number import Bins
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import present
 from bitfm.data.formats import Choice, check_order
-from bitfm.data.parsing import read_times
+from bitfm.data.times import read_times
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensors
 

@@ -17,7 +17,9 @@ from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, all_kinds, ch
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.forks import need_threads
 from bitfm.data.formats import Choice
-from bitfm.data.parsing import as_words, date_order, decimal_mark, is_date, quantities, read_quantities
+from bitfm.data.numbers import decimal_mark, quantities, read_quantities
+from bitfm.data.texts import as_words
+from bitfm.data.times import date_order, is_date
 from bitfm.persist import Tensors, check_tensors
 
 _NEARLY_ALL = 0.95

@@ -14,7 +14,7 @@ from bitfm.data.columns.infer import FEW, ObservedColumn
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.formats import check_decimal
-from bitfm.data.parsing import number_text, quantities, read_quantities
+from bitfm.data.numbers import number_text, quantities, read_quantities
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.validation import check_choice, check_integer

@@ -17,7 +17,7 @@ from bitfm.core import WordCounter
 from bitfm.data.columns.infer import FEW, ObservedColumn
 from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, register_kind
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import as_words
+from bitfm.data.texts import as_words
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitfm.data.parsing import MISSING
+from bitfm.data.numbers import MISSING
 from bitfm.errors import DataFileError
 
 _SEPARATORS = ("::", "\t", ",", ";", "|")  # the first of equals wins

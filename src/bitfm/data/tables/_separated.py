@@ -10,7 +10,7 @@ import polars as pl
 
 from bitfm.data.files import as_utf8, cut, first_line, quoted
 from bitfm.data.formats import TWO_READINGS
-from bitfm.data.parsing import MISSING, parse_number, plain_numbers
+from bitfm.data.numbers import MISSING, parse_number, plain_numbers
 from bitfm.data.tables._dialect import Dialect, Layout, dialects, guess_separator, is_number
 from bitfm.data.tables.facts import FileFacts, Reading
 from bitfm.errors import DataFileError

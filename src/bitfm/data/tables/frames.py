@@ -14,8 +14,8 @@ import polars as pl
 
 from bitfm.data.files import quoted
 from bitfm.data.forks import few, gathered, need_threads, with_nulls
-from bitfm.data.parsing import as_text, flattened
 from bitfm.data.tables._dialect import CELL_BYTES
+from bitfm.data.texts import as_text, flattened
 from bitfm.errors import TableError, ValueInTableError
 from bitfm.validation import check_count
 

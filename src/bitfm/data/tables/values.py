@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from bitfm.data.files import quoted
 from bitfm.data.forks import few, present
 from bitfm.data.formats import Choice
-from bitfm.data.parsing import as_text, as_words, is_missing, is_whole, read_numbers, read_times
+from bitfm.data.numbers import is_missing, read_numbers
+from bitfm.data.texts import as_text, as_words, is_whole
+from bitfm.data.times import read_times
 from bitfm.errors import DuplicateRowsError, EmptyTableError, MissingColumnError, MixedIdsError, ValueInTableError
 
 _MANY = 30  # names in one message

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from bitfm.data import Category, DateParts, Ignored, Kind, MultiCategory, Number, Text, infer_kind
-from bitfm.data.parsing import as_text
 from bitfm.data.tables import need_columns
+from bitfm.data.texts import as_text
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.errors import ValueInTableError
 from bitfm.recommender._kept.column import KeptColumn

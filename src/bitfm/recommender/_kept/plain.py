@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.data.forks import present, with_nulls
-from bitfm.data.parsing import as_words, one_as_text, parse_number, parse_numbers, parse_time, parse_times
+from bitfm.data.numbers import parse_number, parse_numbers
+from bitfm.data.texts import as_words, one_as_text
+from bitfm.data.times import parse_time, parse_times
 from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.recommender._kept.column import KeptColumn
 

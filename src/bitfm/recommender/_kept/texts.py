@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bitfm.data.columns.category import exploded
 from bitfm.data.feature_table import FeatureTable
-from bitfm.data.parsing import as_words, one_as_text
+from bitfm.data.texts import as_words, one_as_text
 from bitfm.data.vocabulary import Vocabulary
 from bitfm.persist import Tensor, Tensors, check_tensors, damage
 from bitfm.recommender._kept.column import KeptColumn
