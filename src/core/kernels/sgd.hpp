@@ -10,6 +10,8 @@ template <class Real>
 double sgd(const SgdInput<Real>& in, Real* bias, Real* weights, Real* factors, Real* scratch, int64_t begin,
            int64_t end) {
     using L = Lanes<Real>;
+    constexpr int64_t kAhead = 6;                  // interactions
+    constexpr int kLine = 64 / int(sizeof(Real));  // factors in a line of the cache
     const int rank = in.rank;
     Real* total = scratch;       // Σ x v over all blocks
     Real* own = scratch + rank;  // ... of each block
@@ -33,8 +35,26 @@ double sgd(const SgdInput<Real>& in, Real* bias, Real* weights, Real* factors, R
         }
     };
 
+    // The order is random, so neither the rows nor the factors would be in the cache.
+    auto prefetch = [&](int64_t place) BITFM_INLINE_LAMBDA {
+        if (place + 2 * kAhead < end) {
+            const int64_t later = in.order[place + 2 * kAhead];
+            __builtin_prefetch(in.target + later);
+            for (int f = 0; f < in.n_fields; ++f) __builtin_prefetch(in.row[f] + later);
+        }
+        if (place + kAhead >= end) return;
+        const int64_t soon = in.order[place + kAhead];
+        for (int f = 0; f < in.n_fields; ++f) {
+            if (in.indptr[f] || in.levels[f]) continue;  // of an identity one feature per row
+            const int64_t i = in.first[f] + in.row[f][soon];
+            __builtin_prefetch(weights + i, 1);
+            for (int t = 0; t < rank; t += kLine) __builtin_prefetch(factors + i * rank + t, 1);
+        }
+    };
+
     for (int64_t place = begin; place < end; ++place) {
         const int64_t s = in.order[place];
+        prefetch(place);
         for (int t = 0; t < rank * (in.n_blocks + 1); ++t) scratch[t] = 0;
         Real linear = *bias, within = 0;
         each(s, [&](int f, int64_t i, Real x) {
