@@ -32,7 +32,7 @@ QUICK_STRENGTHS = (0.0, 1e-2, 1.0, 100.0)
 RATES = (0.003, 0.01, 0.03)
 TUNED = "FM, SGD; tuned"  # the rows of the setting that is best of all
 
-_LINEAR_STRENGTHS = (0.02, 0.05, 0.1, 0.2)
+_LINEAR_STRENGTHS = (0.02, 0.05, 0.1, 0.2, 0.4)
 _FINER = 10**0.5  # between two powers of ten
 _MOST_EPOCHS, _PATIENCE, _HELD_OUT = 60, 5, 0.1
 _METRICS = {
