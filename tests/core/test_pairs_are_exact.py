@@ -89,7 +89,7 @@ def test_codes(n_bytes, gains, values, cross, dtype):
 
 @pytest.mark.parametrize("cross", [True, False])
 @pytest.mark.parametrize("gains", ["own", "field"])
-@pytest.mark.parametrize("n_bytes", [3, 8, 16])
+@pytest.mark.parametrize("n_bytes", [1, 3, 4, 8, 16])
 def test_one_field_per_block(n_bytes, gains, cross):
     """Rows of one part are counted if all of their features count the same: beside others, and again and again."""
     rng = np.random.default_rng(n_bytes)
@@ -154,7 +154,7 @@ def test_numbers(kind, width, values):
 
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 3])
-@pytest.mark.parametrize("n_bytes", [3, 8, 16])
+@pytest.mark.parametrize("n_bytes", [1, 3, 4, 8, 16])
 def test_ids(n_bytes, n_blocks):
     rng = np.random.default_rng(n_bytes)
     names = ("user", "item", "context")[:n_blocks]

@@ -15,7 +15,7 @@ from bitfm.parameters import CodeParameters, towers
 
 __all__ = ["records_of", "score_pairs"]
 
-_LINE = 64  # bytes
+_LINE, _LEAST_BYTES = 64, 8
 
 
 def score_pairs(
@@ -70,13 +70,16 @@ _scorers: WeakKeyDictionary[CodeParameters, _PairScorer] = WeakKeyDictionary()
 def records_of(
     vectors: npt.NDArray[Any], weights: npt.NDArray[np.float32], scales: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.uint8]:
-    """Return one record per feature: its vector, weight and scale. 16 bytes lie in one cache line."""
+    """Return one record per feature: its vector, weight and scale. 16 bytes lie in one cache line.
+
+    A code of less than 64 bits is filled up with zeros, so that all of up to 64 are read alike.
+    """
     as_bytes = np.ascontiguousarray(vectors).view(np.uint8)
-    width = as_bytes.shape[1]
+    width = max(as_bytes.shape[1], _LEAST_BYTES)
     size = width + 8
     size = 1 << (size - 1).bit_length() if size <= _LINE else -(-size // 8) * 8
     records = np.empty((len(weights), size), np.uint8)  # which may get larger pages of memory than zeros
-    records[:, :width], records[:, width + 8 :] = as_bytes, 0
+    records[:, : as_bytes.shape[1]], records[:, as_bytes.shape[1] :] = as_bytes, 0
     records[:, width : width + 4] = np.ascontiguousarray(weights, np.float32)[:, None].view(np.uint8)
     records[:, width + 4 : width + 8] = np.ascontiguousarray(scales, np.float32)[:, None].view(np.uint8)
     return records

@@ -1,4 +1,6 @@
 // Scores of pairs from tables of features.
+#include <algorithm>
+
 #include "bind/bind.hpp"
 #include "bind/design.hpp"
 #include "scores/libfm_loop.hpp"
@@ -72,7 +74,7 @@ void bind_for(nb::module_& m) {
         },
         nb::arg("design"), nb::arg("bias"), nb::arg("weights").noconvert(), nb::arg("vectors").noconvert(),
         nb::arg("n_threads"));
-    // A record is a feature's vector, then its weight, then its scale.
+    // A record is a feature's vector, filled up to 8 bytes, then its weight, then its scale.
     m.def(
         "score_pairs_by_records",
         [](BoundDesign<Real>& bound, double bias, Array2<const uint8_t> records, const std::string& kind, int width,
@@ -82,7 +84,8 @@ void bind_for(nb::module_& m) {
             table.records = true;
             table.width = width;
             require(width >= 1 && width <= 1 << 20, "the width must be from 1 to 1048576");
-            const int64_t at = bytes_of(table.kind, width), stride = static_cast<int64_t>(records.shape(1));
+            const int64_t at = std::max<int64_t>(bytes_of(table.kind, width), 8);
+            const auto stride = static_cast<int64_t>(records.shape(1));
             require(stride >= at + 8 && stride % 4 == 0, "a record needs room for its vector, weight and scale");
             require(reinterpret_cast<uintptr_t>(records.data()) % 4 == 0, "records must start at a multiple of 4");
             table.vectors = records.data();

@@ -182,7 +182,7 @@ BITFM_INLINE bool count_row(const PairTable& table, const RowEntries& row, const
                                   });
         if (!same) return false;
         counts.store_excess(int(row.n), out.excess + 8 * at);
-        for (int t = 8 * n_bytes; t < 8 * at + 64; ++t) out.excess[t] = 0;
+        for (int t = table.width; t < 8 * at + 64; ++t) out.excess[t] = 0;
     }
     out.amount = row.x[0] * scale;
     linear += weights * double(row.x[0]);

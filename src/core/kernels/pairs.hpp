@@ -144,10 +144,9 @@ BITFM_INLINE void score_rows_by(const PairTable& table, int width, const PairRow
 void score_rows(const PairTable& table, const PairRows& rows, double bias, bool cross, double* out) {
     const auto by = [&](int width, auto sum)
                         BITFM_INLINE_LAMBDA { score_rows_by(table, width, rows, bias, cross, out, sum); };
-    const auto by_codes = [&](auto record, auto far) BITFM_INLINE_LAMBDA {
-        by(record.value ? kSumsAtOnce : table.width,
-           [&](const RowEntries* parts, int n, RowSums& row)
-               BITFM_INLINE_LAMBDA { sum_codes<record.value, far.value>(table, parts, n, row); });
+    const auto by_codes = [&](auto record, auto far, int width) BITFM_INLINE_LAMBDA {
+        by(width, [&](const RowEntries* parts, int n, RowSums& row)
+                      BITFM_INLINE_LAMBDA { sum_codes<record.value, far.value>(table, parts, n, row); });
     };
     const auto by_numbers = [&](auto number, auto plain) BITFM_INLINE_LAMBDA {
         by(plain.value ? kSumsAtOnce : table.width,
@@ -156,9 +155,14 @@ void score_rows(const PairTable& table, const PairRows& rows, double bias, bool 
     };
     switch (table.kind) {
         case PairTable::Kind::codes:
-            if (!table.records || table.width != 64 || table.vector_stride != 16)
-                return by_codes(Is<false>{}, Is<true>{});
-            return table.far ? by_codes(Is<true>{}, Is<true>{}) : by_codes(Is<true>{}, Is<false>{});
+            if (!table.records || table.width > kSumsAtOnce || table.vector_stride != 16)
+                return by_codes(Is<false>{}, Is<true>{}, table.width);
+            // Shorter codes have zeros after them, whose sums nobody looks at.
+            if (table.width < kSumsAtOnce)
+                return table.far ? by_codes(Is<true>{}, Is<true>{}, table.width)
+                                 : by_codes(Is<true>{}, Is<false>{}, table.width);
+            return table.far ? by_codes(Is<true>{}, Is<true>{}, kSumsAtOnce)
+                             : by_codes(Is<true>{}, Is<false>{}, kSumsAtOnce);
         case PairTable::Kind::reals:
             return table.width == kSumsAtOnce && !table.records ? by_numbers(float{}, Is<true>{})
                                                                 : by_numbers(float{}, Is<false>{});
