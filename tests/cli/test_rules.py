@@ -77,6 +77,7 @@ def test_boosts_and_diversity(bookshop, model):
     rec, reader = bitfm.load(model.path), bookshop.reader
     for options, how in (
         (["--boost", "year=0.05"], {"boost": {"year": 0.05}}),
+        (["--boost", "year"], {"boost": "year"}),
         (["--diversity", "0.7"], {"diversity": 0.7}),
         (["--diversity", "genre=1,author=2"], {"diversity": {"genre": 1, "author": 2}}),
     ):

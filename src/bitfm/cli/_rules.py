@@ -24,7 +24,7 @@ __all__ = ["RankOptions", "RuleOptions"]
 
 _CONDITION = re.compile(r"(.+?)\s*(<=|>=|!=|=|<|>)\s*(.*)", re.DOTALL)
 _WHERE = "Only items with this, e.g. genre=Fantasy or 'price<20'. Repeatable: all must hold; of one column, any."
-_BOOST = "Add so much of a column to scores, e.g. margin=0.1. Repeatable."
+_BOOST = "Add a column to scores, or so much of it, e.g. margin=0.1. Repeatable."
 _DIVERSITY = "From 0 to 1: how much items that are alike fall behind; or at most so many of a value, e.g. author=1."
 
 
@@ -63,7 +63,7 @@ class RuleOptions:
 class RankOptions:
     """What the command line says about the order of items."""
 
-    boost: Annotated[option.Texts, Option(metavar="COLUMN=NUMBER", help=_BOOST)] = None
+    boost: Annotated[option.Texts, Option(metavar="COLUMN[=NUMBER]", help=_BOOST)] = None
     diversity: Annotated[str | None, Option(metavar="SHARE|COLUMN=N,...", help=_DIVERSITY)] = None
 
     @classmethod
@@ -72,7 +72,7 @@ class RankOptions:
         boost, diversity = context.params["boost"], names_of(context.params["diversity"])
         found: dict[str, Any] = {}
         if boost:
-            pairs = pairs_of("--boost", boost).items()
+            pairs = pairs_of("--boost", [text if "=" in text else f"{text}=1" for text in boost]).items()
             found["boost"] = {name: _number("--boost", text, float) for name, text in pairs}
         if diversity and "=" in diversity[0]:
             limits = pairs_of("--diversity", diversity).items()

@@ -95,7 +95,7 @@ def weights_alone(
 ) -> WeightsAlone | None:
     """Return the costly fields, if there are any and their pairs with other fields do not help to predict.
 
-    A few draws of a small machine tell, from what is not held out: whether its pairs with these fields, times the
+    A few draws of a small FM tell, from what is not held out: whether its pairs with these fields, times the
     factor that suits them best, take enough away of the error that weights alone make where it is held out.
     """
     costly = costly_fields(blocks)
