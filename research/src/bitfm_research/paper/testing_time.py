@@ -95,8 +95,8 @@ def testing_times(
     there are more than two billion pairs: then users are sampled, too. Times are processor time, each the best of
     several in turns, or of one that takes long; what else runs on the computer still takes its share of the caches,
     and of all ways libFM's loop needs them most. Except for that of retrieval no time depends on the values of the
-    parameters. A search depends on how scores are spread: with ids as the trained model has them, with words as a
-    model with random codes beside the trained ones.
+    parameters; those next to 0, with which processors are slow, are taken for 0. A search depends on how scores are
+    spread: with ids as the trained model has them, with words as a model with random codes beside the trained ones.
 
     Parameters
     ----------
