@@ -221,7 +221,7 @@ void score_ids(const PairTable& table, const IdBlock* blocks, int n_blocks, doub
                double* out) {
     if (table.kind == PairTable::Kind::reals)
         score_ids_of<false, 0>(table, blocks, n_blocks, bias, begin, end, out);
-    else if (table.width == 64)
+    else if (table.width == 64 || (table.width < 64 && table.records))  // shorter codes have zeros after them
         score_ids_of<true, 8>(table, blocks, n_blocks, bias, begin, end, out);
     else
         score_ids_of<true, 0>(table, blocks, n_blocks, bias, begin, end, out);
