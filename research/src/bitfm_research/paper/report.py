@@ -185,9 +185,10 @@ def _counted(claims: Sequence[Claim]) -> str:
     verdicts = [it.holds for claim in theirs for it in claim.findings]
     n_tests = sum(it.tested is not None for claim in claims for it in claim.findings)
     yes, no, unknown = (sum(it is which for it in verdicts) for which in (True, False, None))
+    missing = f"; {unknown} {'was' if unknown == 1 else 'were'} not run" if unknown else ""
     return (
-        f"Of {len(verdicts)} findings, a claim of the paper on a data set each, {yes} hold, {no} do not, and {unknown} "
-        "were not run. A difference holds if its sign is the paper's and its size at least half of the paper's; a loss "
+        f"Of {len(verdicts)} findings, a claim of the paper on a data set each, {yes} hold and {no} do not{missing}. "
+        "A difference holds if its sign is the paper's and its size at least half of the paper's; a loss "
         "that the paper calls small, if it is at most one and a half times the paper's. A difference must also be more "
         f"than chance: p ≤ 0.05 in a paired test over users, signs flipped at random, adjusted by Holm's method for "
         f"all {n_tests} tests of this report. The rule of each claim, and the numbers behind it, stand at the end."
