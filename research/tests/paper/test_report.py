@@ -80,7 +80,7 @@ def test_both_forms_have_the_same_tables(tmp_path):
 @pytest.mark.parametrize("rows", [[], [Measure("yelp", "DCF", 8, 0, "NDCG", 10, float("nan"))]])
 def test_without_numbers_everything_is_not_run(tmp_path, rows):
     markdown, text = written(rows, tmp_path)
-    assert "0 hold, 0 do not" in markdown
+    assert "0 hold and 0 do not" in markdown
     assert not re.search(r"\bnan\b", text, re.IGNORECASE)
     assert not {"yes", "no"} & set(Page(text).cells)
 
