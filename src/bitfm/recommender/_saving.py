@@ -101,7 +101,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
 def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> None:
     """Write a fitted recommender."""
     state = recommender.state
-    tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors())
+    tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors(any_form=False))
     ratings = pack_ratings(state, tables) if isinstance(state, RatingState) else None
     events = pack_events(state, tables) if isinstance(state, EventState) else None
     hints = get_type_hints(_Settings, include_extras=True)
@@ -143,7 +143,8 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     items = replace(items, kept=open_kept(about.kept, tables, len(items), contents.path))
     context = _columns("context", about.context, tables)
     of_log = persist.below(tables, "log.")
-    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), of_log, contents.path))
+    by_user = FeatureTable.from_tensors(len(users), len(items), of_log, contents.path, any_form=False)
+    log = InteractionMatrix(by_user)
     roles = ColumnRoles(
         about.user.id_column,
         about.item.id_column,
@@ -212,7 +213,7 @@ def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:
     for number, table in enumerate(side.tables):
         tables |= persist.put(f"{side.name}.table.{number}.", table.tensors())
     if side.titles is not None:
-        tables |= persist.put(f"{side.name}.titles.", {**side.titles.texts.tensors(), "numbers": side.titles.indices})
+        tables |= persist.put(f"{side.name}.titles.", side.titles.tensors())
     columns = _pack_columns(side.name, side.columns, tables)
     return _SideEntry(side.id_column, side.integer_ids, columns, None if side.titles is None else side.titles.column)
 
@@ -235,7 +236,7 @@ def _titles(column: str | None, tensors: dict[str, Any], n: int) -> Titles | Non
     texts = Vocabulary.from_tensors(tensors)
     if numbers is None:
         raise ModelFileError(f"lacks the titles of {n} items")
-    Tensor("int32", "items", -1, len(texts) - 1).check("titles", numbers, {"items": n})
+    Tensor(persist.narrow_type(len(texts)), "items", 0, len(texts)).check("titles", numbers, {"items": n})
     return Titles(column, texts, numbers)
 
 
