@@ -101,7 +101,7 @@ def test_a_catalogue_of_vectors_is_checked():
     def search(**a):
         return _core.VectorCatalogue(a).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
 
-    each_spoilt(search, arrays, arrays)
+    each_spoilt(search, arrays, [name for name in arrays if arrays[name].size])  # all vectors are kept
 
 
 def test_queries_are_checked():

@@ -23,6 +23,7 @@ from bitfm.recommender._events.saving import EventEntry, open_events, pack_event
 from bitfm.recommender._events.state import EventState
 from bitfm.recommender._kept.saving import KeptEntry, open_kept, pack_kept
 from bitfm.recommender._matrix import InteractionMatrix
+from bitfm.recommender._ratings.item_sums import item_sums, sums_to_save
 from bitfm.recommender._ratings.saving import RatingEntry, open_ratings, pack_ratings
 from bitfm.recommender._ratings.state import RatingState
 from bitfm.recommender._side import ColumnNote, Side
@@ -123,7 +124,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         kinds=_pack_kinds(recommender.kinds),
     )
     tensors, metadata = pack_model(state.model, state.parameters)
-    of_index, about_index = pack_index(state.index)
+    of_index, about_index = pack_index(state.index, sums_to_save(state) if isinstance(state, RatingState) else None)
     tensors |= {**of_index, **persist.put(PREFIX, tables)}
     persist.write(path, tensors, {**metadata, **about_index, "recommender": persist.encode(about)})
 
@@ -134,9 +135,6 @@ def open_recommender(contents: persist.Contents) -> Recommender:
 
     about = persist.decode(contents.metadata, "recommender", _Entry)
     record, parameters = unpack_model(contents)
-    index = unpack_index(parameters, contents)
-    if index is None or parameters.pairs != "across":
-        raise ModelFileError("holds tables of a recommender without its model and index")
     tables = persist.below(contents.tensors, PREFIX)
     users = _side("user", about.user, tables, contents.path)
     items = _side("item", about.item, tables, contents.path)
@@ -145,6 +143,9 @@ def open_recommender(contents: persist.Contents) -> Recommender:
     of_log = persist.below(tables, "log.")
     by_user = FeatureTable.from_tensors(len(users), len(items), of_log, contents.path, any_form=False)
     log = InteractionMatrix(by_user)
+    index = unpack_index(parameters, contents, item_sums(parameters, items, log))
+    if index is None or parameters.pairs != "across":
+        raise ModelFileError("holds tables of a recommender without its model and index")
     roles = ColumnRoles(
         about.user.id_column,
         about.item.id_column,

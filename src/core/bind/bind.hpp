@@ -122,6 +122,7 @@ void bind_fold_in(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_implicit(nb::module_& m);
 void bind_isa(nb::module_& m);
+void bind_item_sums(nb::module_& m);
 void bind_linalg(nb::module_& m);
 void bind_normal(nb::module_& m);
 void bind_pairs(nb::module_& m);

@@ -41,6 +41,8 @@ void VectorSizes::check() const {
     require(chunks >= 0, "catalogue: the number of chunks must be from 0 up, got " + std::to_string(chunks));
     require_at_most(static_cast<size_t>(chunks), kMostItems / kChunkItems, "a catalogue", "chunks of items");
     require(nibble_chunks == 0 || nibble_chunks == chunks, "catalogue: nibbles are of all chunks or of none");
+    require(sum_chunks == 0 || sum_chunks == chunks, "catalogue: 'kept' is of all chunks or of none");
+    require(some_vectors >= 0 && some_vectors <= slots(), "catalogue: there are more vectors than slots");
 }
 
 // Directions have length one, so a one on the diagonal leaves nothing beside it; to look at all would take a single
