@@ -8,8 +8,11 @@ import scipy.sparse as sp
 
 from bitfm import Block, Blocks, _core
 from bitfm.data import FeatureTable
+from bitfm.data.columns.text import tfidf_table
 
 N, WIDE = 150, 300  # items, and columns that need two bytes
+IDF = 1 + np.arange(WIDE) / 7
+TITLES = [" ".join(f"w{k * (i % 5) % WIDE}" for k in range(i % 9)) for i in range(N)]
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +29,16 @@ def tables(rng):
         "words": FeatureTable.of("words", words),
         "tags": FeatureTable.of("tags", words).with_unit_rows(),
         "counts": FeatureTable.of("counts", (words * 100).ceil()),
+        "title": tfidf_table(TITLES, {f"w{k}": k for k in range(WIDE)}, IDF),
         "author": FeatureTable.one_hot(rng.integers(-1, WIDE, N), WIDE),
         "year": FeatureTable.one_hot(rng.integers(-1, 10, N), 10),
         "place": FeatureTable.dense(rng.normal(size=(N, 3)).astype(np.float32)),
         "cover": FeatureTable.levels(rng.integers(-3, 4, (N, 5), np.int8), 0.37),
         "id": FeatureTable.eye(N),
     }
-    files = [FeatureTable.from_tensors(*t.shape, t.tensors()) for name, t in found.items() if name != "id"]
+    told = [(t, IDF if name == "title" else None) for name, t in found.items() if name != "id"]
+    files = [FeatureTable.from_tensors(*t.shape, t.tensors(weights), "", weights) for t, weights in told]
+    assert sum(table.weights is not None for table in files) == 1
     return found, [*files, found["id"]]
 
 
@@ -43,6 +49,8 @@ def sums_of(files, codes, gains):
             sums.add_identity(table.n_columns)
         elif table.singles is not None:
             sums.add_singles(table.n_columns, table.singles)
+        elif table.weights is not None:
+            sums.add_words(table.n_columns, table.indptr, table.indices, table.weights)
         elif table.is_dense:
             sums.add_dense(table.values, table.scale)
         else:
@@ -155,6 +163,10 @@ def test_wrong_fields_are_refused():
         (sums.add_sparse, (4, starts, -columns, values)),
         (sums.add_sparse, (4, starts, columns, values[:3])),
         (sums.add_sparse, (4, starts, columns, np.full(4, np.inf, np.float32))),
+        (sums.add_words, (4, starts, columns, np.ones(3))),
+        (sums.add_words, (4, starts, columns, np.array([1, 1, 0, 1.0]))),
+        (sums.add_words, (4, starts, columns, np.array([1, 1, np.inf, 1.0]))),
+        (sums.add_words, (3, starts, columns, np.ones(3))),
         (sums.add_dense, (np.zeros((2, 4), np.float32), 1.0)),
         (sums.add_dense, (np.zeros((3, 4), np.int8), np.inf)),
     ]

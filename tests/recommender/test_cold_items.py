@@ -90,7 +90,7 @@ def test_it_changes_as_it_did(path, fitted, tmp_path):
     assert list(answers(bitfm.load(tmp_path / "changed.bitfm"))) == list(answers(opened))
 
 
-@pytest.mark.parametrize("name", ["tables.item.table.0.indices", "tables.item.table.1.singles", "gains"])
+@pytest.mark.parametrize("name", ["tables.item.table.0.words", "tables.item.table.1.singles", "gains"])
 def test_damage_is_found_where_a_vector_is_asked_for(path, name):
     file = File(path.read_bytes())
     array = file.tensor(name).copy()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bitfm.core import multiply, transpose
 from bitfm.data import table_tensors
 from bitfm.data.matrix_checks import check_arrays, check_range, check_sizes, refuse_sizes
+from bitfm.data.word_rows import unfold
 from bitfm.errors import ModelFileError
 from bitfm.persist import damage
 from bitfm.validation import MOST_ROWS, check_count
@@ -36,7 +37,8 @@ class FeatureTable:
 
     A table from a `file` is not checked yet: rows are checked as they are taken, so opening a large file costs nothing
     and a damaged one raises `ModelFileError`. Its arrays may be of narrower types, which are widened as rows are taken:
-    `values` may be missing, if all are 1/√n for the n of their row, and `singles` may be in the place of all three.
+    `values` may be missing, if all are 1/√n for the n of their row, or if `indices` are words that have `weights`, each
+    as often as it occurs; and `singles` may be in the place of all three.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class FeatureTable:
     file: str | None = None
     scale: float = 1.0  # of levels
     singles: npt.NDArray[Any] | None = None  # 1 + the column of the only entry of each row, which is 1; 0 for none
+    weights: npt.NDArray[np.float64] | None = None  # of the columns, which are words
 
     def __post_init__(self) -> None:
         if max(self.n_rows, self.n_columns, len(self.indices)) > MOST_ROWS:
@@ -179,6 +182,8 @@ class FeatureTable:
         """Number of entries."""
         if self.singles is not None:
             return int(np.count_nonzero(self.singles))
+        if self.weights is not None:
+            return len(self.arrays()[1])
         return self.n_rows if self.identity else self.values.size if self.is_dense else len(self.indices)
 
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
@@ -197,7 +202,7 @@ class FeatureTable:
             indptr[0] != 0 or indptr[-1] != len(self.indices) or (indptr[1:] < indptr[:-1]).any()
         ):
             raise self.damage(_MISPLACED)
-        indices, values = self._widened(indptr, self.indices, self.values)
+        indptr, indices, values = self._widened(indptr, self.indices, self.values)
         if self.file is not None:
             self._check_entries(indices, values)
         return indptr, indices, values
@@ -240,7 +245,7 @@ class FeatureTable:
         if not 0 <= begin <= end <= len(self.indices):
             raise self.damage(_MISPLACED)
         indptr = np.array((0, end - begin))
-        return indptr, *self._widened(indptr, self.indices[begin:end], self.values[begin:end])
+        return self._widened(indptr, self.indices[begin:end], self.values[begin:end])
 
     def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
         """Return some rows; a row of -1 is empty."""
@@ -269,7 +274,7 @@ class FeatureTable:
             indptr = np.append(0, np.cumsum(ends - begins))
             entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
             told = self.values[entries] if len(self.values) else self.values
-            indices, values = self._widened(indptr, self.indices[entries], told)
+            indptr, indices, values = self._widened(indptr, self.indices[entries], told)
         if self.file is not None:
             self._check_entries(indices, values)
         return FeatureTable.sparse(indptr, indices, values, self.n_columns)
@@ -354,13 +359,18 @@ class FeatureTable:
         indices, values = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
         return cls.sparse(indptr, indices, values, tables[0].n_columns)
 
-    def tensors(self, *, any_form: bool = True) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays as a model file holds them: in the form that takes fewest bytes, or the sparse one."""
+    def tensors(
+        self, weights: npt.NDArray[np.float64] | None = None, *, any_form: bool = True
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays as a model file holds them: in the form that takes fewest bytes, or the sparse one.
+
+        `weights` are of the columns if these are words, and will be given to `from_tensors`.
+        """
         if self.has_levels:
             return {"values": self.values, "scale": np.array(self.scale, np.float32)}
         if self.is_dense:
             return {"values": self.values}
-        return table_tensors.packed(self.n_columns, *self.arrays(), any_form=any_form)
+        return table_tensors.packed(self.n_columns, *self.arrays(), any_form=any_form, weights=weights)
 
     @classmethod
     def from_tensors(
@@ -369,6 +379,7 @@ class FeatureTable:
         n_columns: int,
         tensors: Mapping[str, npt.NDArray[Any]],
         file: str = "",
+        weights: npt.NDArray[np.float64] | None = None,
         *,
         any_form: bool = True,
     ) -> FeatureTable:
@@ -379,16 +390,24 @@ class FeatureTable:
         values = tensors.get("values", np.zeros(0, np.float32))
         if values.ndim == 2:
             return cls(n_rows, n_columns, values=values, scale=float(tensors.get("scale", 1)))
+        if "words" in tensors:
+            if weights is None:
+                raise ModelFileError("has a table of words for a column that has none")
+            return cls(n_rows, n_columns, tensors["indptr"], tensors["words"], values, file, weights=weights)
         indices = tensors["members"] if "members" in tensors else tensors["indices"]
         return cls(n_rows, n_columns, tensors["indptr"], indices, values, file)
 
     def _widened(
         self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[Any], values: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-        """Return the entries of some rows as the core takes them; those of a table that is not from a file are."""
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """Return some rows as the core takes them; those of a table that is not from a file are."""
+        if self.weights is not None:
+            if indices.max(initial=0) >= max(self.n_columns, 1):
+                raise self.damage(_UNKNOWN_COLUMNS)
+            return unfold(indptr, indices, self.weights)
         if len(values) < len(indices):
             values = table_tensors.unit_values(indptr)
-        return indices.astype(np.int32, copy=False), values.astype(self.dtype, copy=False)
+        return indptr, indices.astype(np.int32, copy=False), values.astype(self.dtype, copy=False)
 
     def _reals(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the numbers that some values of a dense table stand for."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.data.word_rows import fold
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, check_tensors, narrow_type, narrowed
 from bitfm.validation import MOST_ROWS
@@ -32,6 +33,7 @@ def packed(
     values: npt.NDArray[Any],
     *,
     any_form: bool,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the tensors of a sparse table; those of the sparse form alone unless they may be of `any_form`."""
     n = np.diff(indptr)
@@ -42,6 +44,9 @@ def packed(
     starts, columns = narrowed(indptr, len(indices)), narrowed(indices, n_columns)
     if any_form and np.array_equal(values, unit_values(indptr)):
         return {"indptr": starts, "members": columns}
+    if any_form and weights is not None and (folded := fold(indptr, indices, values, weights)) is not None:
+        starts, words = folded
+        return {"indptr": narrowed(starts, len(words)), "words": narrowed(words, n_columns)}
     whole = np.abs(values).max(initial=0) <= _LARGEST and (values == np.rint(values)).all()
     return {"indptr": starts, "indices": columns, "values": values.astype(np.int8) if whole else values}
 
@@ -49,7 +54,8 @@ def packed(
 def check(n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]], *, any_form: bool) -> None:
     """Refuse tensors that are no table of so many rows and columns."""
     dense = tensors["values"].ndim == 2 if set(tensors) in (set(_DENSE), set(_LEVELS)) else False
-    columns = "members" if any_form and "members" in tensors else "indices"
+    short = [name for name in ("members", "words") if any_form and name in tensors]
+    columns = short[0] if short else "indices"
     n_entries = tensors[columns].size if columns in tensors else 0
     if max(n_rows, n_columns, n_entries) > MOST_ROWS:
         size = f"{n_rows:,} rows, {n_columns:,} columns and {n_entries:,} entries"

@@ -211,8 +211,8 @@ def _check(state: State) -> None:
 
 def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:
     tables |= persist.put(f"{side.name}.ids.", side.ids.tensors())
-    for number, table in enumerate(side.tables):
-        tables |= persist.put(f"{side.name}.table.{number}.", table.tensors())
+    for number, (column, table) in enumerate(zip(side.columns, side.tables, strict=True)):
+        tables |= persist.put(f"{side.name}.table.{number}.", table.tensors(column.word_weights))
     if side.titles is not None:
         tables |= persist.put(f"{side.name}.titles.", side.titles.tensors())
     columns = _pack_columns(side.name, side.columns, tables)
@@ -224,7 +224,8 @@ def _side(name: str, about: _SideEntry, tables: Tensors, file: str) -> Side:
     columns = _columns(name, about.columns, tables)
     parts = persist.numbered(tables, f"{name}.table.")
     rows = tuple(
-        FeatureTable.from_tensors(len(ids), column.width, parts[number], file) for number, column in enumerate(columns)
+        FeatureTable.from_tensors(len(ids), column.width, parts[number], file, column.word_weights)
+        for number, column in enumerate(columns)
     )
     titles = _titles(about.title, persist.below(tables, f"{name}.titles."), len(ids))
     return Side(name, about.id_column, ids, about.integer_ids, columns, rows, titles)

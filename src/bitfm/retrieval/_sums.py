@@ -56,6 +56,8 @@ def _add(sums: _core.ItemSums, table: FeatureTable) -> None:
         sums.add_identity(table.n_columns)
     elif table.singles is not None:
         sums.add_singles(table.n_columns, table.singles)
+    elif table.weights is not None:
+        sums.add_words(table.n_columns, table.indptr, table.indices, table.weights)
     elif table.is_dense:
         sums.add_dense(table.values, table.scale)
     else:

@@ -30,6 +30,17 @@ void add_singles(BoundItemSums& self, int64_t n_columns, const nb::object& singl
     self.add(field, {singles});
 }
 
+void add_words(BoundItemSums& self, int64_t n_columns, const nb::object& indptr, const nb::object& words,
+               const Array1<const double>& weights) {
+    ItemField field;
+    field.form = ItemField::Form::words;
+    field.n_columns = n_columns;
+    field.indptr = whole_numbers(indptr);
+    field.indices = whole_numbers(words);
+    field.weights = span_of(weights);
+    self.add(field, {indptr, words, nb::cast(weights)});
+}
+
 // Values of either type, or none.
 template <class Value>
 void add_sparse(BoundItemSums& self, int64_t n_columns, const nb::object& indptr, const nb::object& indices,
@@ -93,6 +104,8 @@ void bind_item_sums(nb::module_& m) {
     sums.def("__init__", &init, nb::arg("codes").noconvert(), nb::arg("gains").noconvert(), nb::arg("n_rows"))
         .def("add_identity", &add_identity, nb::arg("n_columns"))
         .def("add_singles", &add_singles, nb::arg("n_columns"), nb::arg("singles"))
+        .def("add_words", &add_words, nb::arg("n_columns"), nb::arg("indptr"), nb::arg("words"),
+             nb::arg("weights").noconvert())
         .def("n_terms", &n_terms, nb::arg("rows").noconvert())
         .def("vectors", &vectors, nb::arg("rows").noconvert());
     bind_values<float>(sums);

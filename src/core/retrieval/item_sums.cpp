@@ -29,6 +29,16 @@ void require_up_to(const std::string& name, const WholeNumbers& numbers, int64_t
             throw BadInput(name + ": " + std::to_string(number) + " is outside 0.." + std::to_string(most));
 }
 
+// visit(word, count × weight) for the words of a row, which stand for themselves as often as they occur.
+template <class Visit>
+void each_word(const ItemField& field, size_t begin, size_t end, Visit&& visit) {
+    for (size_t next = begin; begin < end; begin = next) {
+        const int64_t word = field.indices[begin];
+        while (next < end && field.indices[next] == word) ++next;
+        visit(word, static_cast<float>(static_cast<double>(next - begin) * field.weights[static_cast<size_t>(word)]));
+    }
+}
+
 // visit(column, x) for the non-zeros of a row.
 template <class Visit>
 void each_entry(const ItemField& field, int64_t row, Visit&& visit) {
@@ -48,6 +58,19 @@ void each_entry(const ItemField& field, int64_t row, Visit&& visit) {
                     field.reals.empty() ? field.scale * static_cast<float>(field.wholes[p]) : field.reals[p];
                 if (x != 0) visit(column, x);
             }
+            return;
+        }
+        case ItemField::Form::words: {
+            // As they were weighed: squares are rounded, and added one after the other in double precision.
+            const auto begin = static_cast<size_t>(field.indptr[at]), end = static_cast<size_t>(field.indptr[at + 1]);
+            double squares = 0;
+            each_word(field, begin, end, [&](int64_t, float x) {
+                const float square = x * x;
+                squares += static_cast<double>(square);
+            });
+            const double length = std::sqrt(squares);
+            each_word(field, begin, end,
+                      [&](int64_t word, float x) { visit(word, static_cast<float>(static_cast<double>(x) / length)); });
             return;
         }
         case ItemField::Form::sparse: {
@@ -100,6 +123,12 @@ void ItemSums::add(ItemField field) {
             require(n_values == numbers_of(n, static_cast<size_t>(field.n_columns)),
                     name + ": rows × columns of values are needed");
             break;
+        case ItemField::Form::words:
+            require(static_cast<int64_t>(field.weights.size()) == field.n_columns &&
+                        std::all_of(field.weights.begin(), field.weights.end(),
+                                    [](double weight) { return weight > 0 && std::isfinite(weight); }),
+                    name + ": one weight per word is needed, a finite number above 0");
+            [[fallthrough]];
         case ItemField::Form::sparse:
             require(field.indptr.size() == n + 1, name + ": indptr must have rows + 1 entries");
             require(n_values == 0 || n_values == field.indices.size(), name + ": one value per index is needed");

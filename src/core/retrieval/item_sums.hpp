@@ -15,16 +15,19 @@
 namespace bitfm {
 
 // One field of the items, one row each. Sparse rows have `indptr` and `indices`, and `values` in one of two types, or
-// none where all are 1/√n for the n of their row; `singles` are 1 + the column of the only entry, which is 1, or 0 for
-// none. A dense field has rows × columns of values, in which 0 is no feature. An identity has none of these.
+// none where all are 1/√n for the n of their row. Rows of words have a word as often as it occurs, one after the other,
+// and `weights` of all words: an entry is count × weight, divided by the length of the row. `singles` are 1 + the
+// column of the only entry, which is 1, or 0 for none. A dense field has rows × columns of values, in which 0 is no
+// feature. An identity has none of these.
 struct ItemField {
-    enum class Form { identity, singles, sparse, dense };
+    enum class Form { identity, singles, sparse, words, dense };
     Form form = Form::identity;
     int64_t n_columns = 0;
     int64_t first = 0;  // its first column among all
     WholeNumbers singles, indptr, indices;
     std::span<const float> reals;
     std::span<const int8_t> wholes;
+    std::span<const double> weights;
     float scale = 1;  // that `wholes` of a dense field are to be multiplied by
 };
 
