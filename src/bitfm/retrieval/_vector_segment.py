@@ -52,6 +52,7 @@ class VectorSegment(Segment):
     def _arranged(cls, items: Items, user_length: float, basis: npt.NDArray[np.float64], nibbles: bool) -> Self:
         weight = user_length / 2  # what a unit of length adds to a good score
         arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, basis, weight, nibbles)
+        del arrays["start"]  # it follows from the values, in less time than it takes to read
         return cls(arrays, arrays["live"])
 
     def compact(self, mask: Mask, user_length: float) -> VectorSegment:
@@ -64,12 +65,14 @@ class VectorSegment(Segment):
         if leading < 2 or leading % 2 or leading > width:
             raise ModelFileError(f"has an index of {leading} leading dimensions, expected an even number up to {width}")
         kept = size_of(arrays, "vectors") // width if size_of(arrays, "kept") else None
-        return _core.VectorCatalogue.shapes(chunks, width, leading, chunks if size_of(arrays, "nibbles") else 0, kept)
+        shapes = _core.VectorCatalogue.shapes(chunks, width, leading, chunks if size_of(arrays, "nibbles") else 0, kept)
+        return [shape for shape in shapes if shape[0] != "start"]
 
     @cached_property
     def _catalogue(self) -> _core.VectorCatalogue:
-        sums = None if self.sums is None else self.sums.core
-        return _core.VectorCatalogue(with_boosts(self.arrays, self.boosts), sums)
+        arrays = with_boosts(self.arrays, self.boosts)
+        arrays["start"] = _core.vector_starts(arrays["values"], len(self.live))
+        return _core.VectorCatalogue(arrays, None if self.sums is None else self.sums.core)
 
     def check(self, n_positions: int) -> None:
         self._catalogue.check(n_positions)

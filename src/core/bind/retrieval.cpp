@@ -238,6 +238,10 @@ void bind_retrieval(nb::module_& m) {
 
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
           nb::arg("positions").noconvert(), nb::arg("basis").noconvert(), nb::arg("weight"), nb::arg("nibbles"));
+    m.def(
+        "vector_starts",
+        [](Array1<const int8_t> values, int64_t chunks) { return own_array(starts_of(span_of(values), chunks)); },
+        nb::arg("values").noconvert(), nb::arg("chunks"));
     nb::class_<BoundCatalogue<VectorCatalogue>> vectors(m, "VectorCatalogue");
     vectors
         .def(

@@ -82,6 +82,9 @@ VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> 
                             std::span<const int32_t> positions, Matrix<const double> basis, double weight,
                             bool with_nibbles);
 
+// What a scan starts from, which follows from the values: -kOffset times the sum of an item's.
+std::vector<int16_t> starts_of(std::span<const int8_t> values, int64_t chunks);
+
 // The directions that lead: where these are the dimensions themselves, nothing is turned.
 class Basis {
   public:
