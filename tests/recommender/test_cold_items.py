@@ -101,3 +101,13 @@ def test_damage_is_found_where_a_vector_is_asked_for(path, name):
     with pytest.raises(ModelFileError, match="damaged") as error:
         opened.recommend("nobody")
     assert str(error.value).count(str(path)) == 1
+
+
+def test_a_category_that_there_is_not_is_found_in_a_removal(path):
+    file = File(path.read_bytes())
+    name = "tables.item.kept.0.numbers"
+    path.unlink()
+    path.write_bytes(file.with_tensor(name, np.full_like(file.tensor(name), 255)))
+    opened = bitfm.load(path)
+    with pytest.raises(ModelFileError, match=r"cold\.bitfm: the column 'genre' is damaged"):
+        opened.remove_items([5])

@@ -14,6 +14,7 @@ from bitfm.data.columns.category import exploded
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.texts import as_words, one_as_text
 from bitfm.data.vocabulary import Vocabulary
+from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, below, check_tensors, damage, narrow_type, put
 from bitfm.recommender._kept.column import KeptColumn
 from bitfm.recommender._titles import Titles
@@ -46,7 +47,10 @@ class Categories(KeptColumn):
 
     def only(self, rows: npt.NDArray[Any]) -> Self:
         whole = replace(self.texts, numbers=np.append(self.texts.numbers, self.texts.numbers.dtype.type(0)))
-        return replace(self, texts=whole.only(rows))  # the last is that of -1
+        try:
+            return replace(self, texts=whole.only(rows))  # the last is that of -1
+        except IndexError as error:
+            raise self._damage(error) from None
 
     def replaced(self, rows: npt.NDArray[Any], values: pl.Series, n_rows: int) -> Self:
         return replace(self, texts=self.texts.replaced(rows, as_words(values), n_rows))
@@ -62,7 +66,10 @@ class Categories(KeptColumn):
         try:
             return self.texts.take(np.arange(len(self))).alias(self.name)
         except IndexError as error:
-            raise damage(self.file or "", f"the column {self.name!r} is damaged: {error}") from None
+            raise self._damage(error) from None
+
+    def _damage(self, error: IndexError) -> ModelFileError:
+        return damage(self.file or "", f"the column {self.name!r} is damaged: {error}")
 
     def groups(self, rows: npt.NDArray[Any]) -> list[tuple[Any, ...]]:
         return [() if number == 0 else (number,) for number in self.texts.numbers[rows].tolist()]
