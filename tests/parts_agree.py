@@ -22,7 +22,7 @@ def check_sizes(rec):
     assert (len(state.log.by_item), state.log.by_item.n_columns) == (n_items, n_users)
     for side in (state.users, state.items):
         assert all(len(table) == len(side) for table in side.tables)
-        assert side.titles is None or len(side.titles.indices) == len(side)
+        assert side.titles is None or len(side.titles.numbers) == len(side)
         texts = side.ids.take(np.arange(len(side)))
         assert texts.n_unique() == len(side)
         np.testing.assert_array_equal(side.ids.indices(texts), np.arange(len(side)))

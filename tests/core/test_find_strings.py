@@ -23,7 +23,9 @@ def test_it_finds_what_a_list_would(known, wanted):
     strings = sorted(known)
     wanted = [*wanted, *strings]
     expected = [strings.index(text) if text in known else -1 for text in wanted]
-    assert find_strings(*packed(strings), wanted) == expected
+    data, offsets = packed(strings)
+    for dtype in (np.int64, np.uint32, np.uint16, np.uint8) if offsets[-1] < 256 else (np.int64, np.uint32):
+        assert find_strings(data, offsets.astype(dtype), wanted) == expected
 
 
 def test_half_of_a_surrogate_pair_is_not_there():

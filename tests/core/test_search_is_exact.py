@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from bitfm import _core
 from bitfm.parameters import TowerRows
-from bitfm.retrieval import _segments
-from bitfm.retrieval._segments import CodeSegment, Items, VectorSegment
+from bitfm.retrieval import _vector_segment
+from bitfm.retrieval._segments import CodeSegment, Items
+from bitfm.retrieval._vector_segment import VectorSegment
 
 NOTHING = (None, None)
 SIZES = (0, 1, 63, 64, 65, 500)
@@ -139,7 +140,7 @@ SHAPES = [(8, 1), (8, 6), (64, 6), (64, 64), (512, 6), (512, 512)]  # width and 
 
 @grid(["shape", "biases"], SHAPES, list(SPREADS))
 def test_vectors_for_vectors(shape, biases, isas, monkeypatch):
-    monkeypatch.setattr(_segments, "_LARGE", 65)  # treat smaller catalogues so, too
+    monkeypatch.setattr(_vector_segment, "_LARGE", 65)  # treat smaller catalogues so, too
     rng, (width, rank) = np.random.default_rng(2), shape
     for size in SIZES:
         # Whole numbers again; of low rank, so that the scan leaves dimensions out; some vectors occur twice.
@@ -159,7 +160,7 @@ def test_vectors_for_vectors(shape, biases, isas, monkeypatch):
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1.0, 1e8, 1e18])
 def test_vectors_of_any_length(scale, monkeypatch):
-    monkeypatch.setattr(_segments, "_LARGE", 65)
+    monkeypatch.setattr(_vector_segment, "_LARGE", 65)
     rng = np.random.default_rng(3)
     lengths = 10.0 ** rng.uniform(-6, 6, 700) * scale
     vectors = (rng.normal(size=(700, 64)) * lengths[:, None]).astype(np.float32)
@@ -249,7 +250,7 @@ def test_masks_and_exclusions(data):
 @pytest.mark.parametrize("kind", ["codes", "vectors", "nibbles"])
 def test_some_of_many(share, kind, monkeypatch):
     """Few items are scored one by one, many by a mask, and a copy of them as if there were no others."""
-    monkeypatch.setattr(_segments, "_LARGE", 1 if kind == "nibbles" else 10**9)
+    monkeypatch.setattr(_vector_segment, "_LARGE", 1 if kind == "nibbles" else 10**9)
     rng = np.random.default_rng(6)
     size, width = 20_000, 16
     codes = random_codes(rng, size, width // 8)
@@ -286,9 +287,9 @@ def test_one_query_by_nibbles(seed, spread, tail):
     rng = np.random.default_rng(seed)
     vectors = (rng.standard_normal((1500, 16)) * np.exp(tail * rng.standard_normal((1500, 16)))).astype(np.float32)
     items = vector_items(vectors, (rng.standard_normal(1500) * spread).astype(np.float32))
-    before, _segments._LARGE = _segments._LARGE, 1
+    before, _vector_segment._LARGE = _vector_segment._LARGE, 1
     segment = VectorSegment.of(items, 1.0)
-    _segments._LARGE = before
+    _vector_segment._LARGE = before
     assert len(segment.arrays["nibbles"])
     query = rng.standard_normal((1, 16)).astype(np.float32)
     scores = items.biases.astype(float) + query.astype(float) @ vectors.T.astype(float)

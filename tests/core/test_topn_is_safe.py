@@ -29,6 +29,7 @@ BY_CODE = {
     "constants": np.zeros(QUERIES),
 }
 BY_VECTOR = {"vectors": RNG.normal(size=(QUERIES, WIDTH)).astype(np.float32), "constants": np.zeros(QUERIES)}
+ONE_CHUNK = np.zeros(128, np.int8)
 ONE_VECTOR = {"vectors": BY_VECTOR["vectors"][:1], "constants": np.zeros(1)}
 
 
@@ -101,7 +102,22 @@ def test_a_catalogue_of_vectors_is_checked():
     def search(**a):
         return _core.VectorCatalogue(a).search(alive, **BY_VECTOR, **EXCLUDED, n=5, n_threads=1)
 
-    each_spoilt(search, arrays, arrays)
+    each_spoilt(search, arrays, [name for name in arrays if arrays[name].size])  # all vectors are kept
+
+
+def test_starts_follow_from_the_values():
+    alive, arrays = vector_arrays()
+    np.testing.assert_array_equal(_core.vector_starts(arrays["values"], len(alive)), arrays["start"])
+    assert len(_core.vector_starts(arrays["values"][:0], 0)) == 0
+    assert not _core.vector_starts(arrays["values"][:0], 2).any()
+    for values, chunks in (
+        (arrays["values"][:-1], 2),
+        (arrays["values"], 0),
+        (arrays["values"], -1),
+        (ONE_CHUNK, 2**60),
+    ):
+        with pytest.raises(ValueError, match="catalogue"):
+            _core.vector_starts(values, chunks)
 
 
 def test_queries_are_checked():

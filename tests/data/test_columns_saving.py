@@ -112,7 +112,7 @@ def test_tensors_that_contradict_each_other_are_refused(kind, wrong, what):
 
 def test_words_that_occur_twice_are_refused():
     tensors = Text().fit("x", pl.Series(["gold dragon"])).tensors()
-    data, offsets = np.frombuffer(b"goldgold", np.uint8), np.array([0, 4, 8])
+    data, offsets = np.frombuffer(b"goldgold", np.uint8), np.array([0, 4, 8], np.uint8)
     with pytest.raises(ModelFileError, match="2 weights for 1 different words"):
         restore_column(Text().fit("x", pl.Series([""])).state(), tensors | {"bytes": data, "offsets": offsets})
 

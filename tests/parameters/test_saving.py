@@ -159,6 +159,52 @@ def test_codes_have_1_to_64_bytes(path):
         refused(path, tensors | {"codes": codes}, about | {"settings": {"bits": 8 * n_bytes}}, f"of {n_bytes} bytes")
 
 
+@pytest.fixture
+def cold():
+    """Return codes of features most of which have learned nothing."""
+    learned = np.zeros(N * 3, bool)
+    learned[[0, 2, 9, 20]] = True
+    codes, gains, weights = np.zeros((N * 3, 2), np.uint8), np.zeros(N * 3, np.float32), np.zeros(N * 3)
+    codes[[0, 9]], gains[[0, 2]], weights[[2, 20]] = 255, 0.5, -1.5
+    fields = (FieldSpan("user", "id", 0, 9), FieldSpan("item", "id", 9, 21))
+    parameters = CodeParameters(fields, 3.5, weights, codes, gains, "across")
+    tensors, metadata = pack_model(ModelRecord("DiscreteFM", SETTINGS["DiscreteFM"], LOG, "codes"), parameters)
+    return parameters, tensors, json.loads(metadata["model"])
+
+
+def test_only_features_that_have_learned_are_in_a_file(path, cold):
+    parameters, tensors, about = cold
+    assert [len(tensors[name]) for name in ("codes", "gains", "weights", "has_learned")] == [4, 4, 4, 3]
+    persist.write(path, tensors, {"model": json.dumps(about)})
+    found, back = unpack_model(persist.read(path))
+    assert not found.extra
+    for name in ("codes", "gains", "weights"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(parameters, name))
+        assert getattr(back, name).dtype == getattr(parameters, name).dtype
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(back, name)[0] = 0
+    again, _ = pack_model(found, back)
+    assert {name: tensor.tobytes() for name, tensor in again.items()} == {
+        name: tensor.tobytes() for name, tensor in tensors.items()
+    }
+
+
+def test_features_that_a_file_does_not_have_are_found(path, cold):
+    _, tensors, about = cold
+    refused(path, {name: t for name, t in tensors.items() if name != "has_learned"}, about, "'weights' as .*expected")
+    for name in ("codes", "gains", "weights"):
+        refused(path, {key: t for key, t in tensors.items() if key != name}, about, f"lacks the tensor '{name}'")
+        refused(path, tensors | {name: tensors[name][:-1]}, about, "expected")
+    for wrong in (tensors["has_learned"][:-1], np.append(tensors["has_learned"], np.uint8(0))):
+        refused(path, tensors | {"has_learned": wrong}, about, "has 4 of 21 features, and . bytes that say which")
+    for wrong in (0, 255):
+        bits = np.full(3, wrong, np.uint8)
+        refused(path, tensors | {"has_learned": bits}, about, "says of .* features that it has them, but has 4")
+    many = {"fields": [["user", "id", 9], ["item", "id", 8 * 1000 - 9]]}
+    zeros = {"has_learned": np.zeros(1000, np.uint8)}
+    refused(path, tensors | zeros, about | many, "has 4 of 8,000 features")  # more memory than the file is worth
+
+
 # What a file says of a model
 
 

@@ -279,7 +279,7 @@ def test_damaged_columns_are_found(rated, tmp_path, damage):
     if damage == "category":
         tensors["tables.item.kept.0.numbers"][3] = 99
     elif damage == "list":
-        tensors["tables.item.kept.4.table.indices"][3] = 99
+        tensors["tables.item.kept.4.table.members"][3] = 99
     elif damage == "rows":
         tensors["tables.item.kept.2.values"] = tensors["tables.item.kept.2.values"][:-1]
     elif damage == "twice":

@@ -148,8 +148,8 @@ def test_opening_does_not_read_the_large_tables(rec, shop, path):
     rec.save(path)
     contents = persist.read(path)
     tensors = dict(contents.tensors)
-    for name in ("tables.log.indices", "tables.user.table.0.indices"):
-        tensors[name] = np.full_like(tensors[name], 2**31 - 1)
+    for name in ("tables.log.indices", "tables.user.table.0.singles"):
+        tensors[name] = np.full_like(tensors[name], np.iinfo(tensors[name].dtype).max)
     other = path.with_name("other.bitfm")
     persist.write(other, tensors, contents.metadata)
     opened = bitfm.load(other)
@@ -165,10 +165,11 @@ def test_opening_touches_a_small_part_of_the_file(rec, shop, path):
     rec.save(path)
     contents = persist.read(path)
     tensors, entries = dict(contents.tensors), 20 * n
-    tensors["tables.log.indices"] = np.concatenate(
-        [tensors["tables.log.indices"], rng.integers(150, size=entries).astype(np.int32)]
-    )
-    tensors["tables.log.values"] = np.concatenate([tensors["tables.log.values"], np.ones(entries, np.float32)])
+    for name, more in (("indices", rng.integers(150, size=entries)), ("values", np.ones(entries))):
+        whole = tensors[f"tables.log.{name}"]
+        tensors[f"tables.log.{name}"] = np.concatenate([whole, more.astype(whole.dtype)])
+    starts = tensors["tables.log.indptr"]
+    tensors["tables.log.indptr"] = persist.narrowed(starts, len(tensors["tables.log.indices"]))
     other = path.with_name("large.bitfm")
     persist.write(other, tensors, contents.metadata)
     child = run_python(

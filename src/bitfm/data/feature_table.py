@@ -10,20 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm.core import multiply, transpose
+from bitfm.data import table_tensors
+from bitfm.data.matrix_checks import check_arrays, check_range, check_sizes, refuse_sizes
+from bitfm.data.word_rows import unfold
 from bitfm.errors import ModelFileError
-from bitfm.persist import Tensor, check_tensors, damage
+from bitfm.persist import damage
 from bitfm.validation import MOST_ROWS, check_count
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["FeatureTable", "check_rows", "check_sizes"]
+__all__ = ["FeatureTable", "check_rows"]
 
-_ENTRIES = {"indices": Tensor("int32", "entries"), "values": Tensor("float32", "entries")}
-_SPARSE = {"indptr": Tensor("int64", "ends"), **_ENTRIES}
-_DENSE = {"values": Tensor("float32", "rows columns", low=-np.inf)}
-_LEVELS = {"values": Tensor("int8", "rows columns"), "scale": Tensor("float32", low=0)}
 _MISPLACED = "its rows do not lie within its entries"
+_UNKNOWN_COLUMNS = "it names columns that it does not have"
+_ONE = np.ones(1, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,9 @@ class FeatureTable:
     once and then relies on them.
 
     A table from a `file` is not checked yet: rows are checked as they are taken, so opening a large file costs nothing
-    and a damaged one raises `ModelFileError`.
+    and a damaged one raises `ModelFileError`. Its arrays may be of narrower types, which are widened as rows are taken:
+    `values` may be missing, if all are 1/√n for the n of their row, or if `indices` are words that have `weights`, each
+    as often as it occurs; and `singles` may be in the place of all three.
 
     Examples
     --------
@@ -55,10 +58,12 @@ class FeatureTable:
     values: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.float32))  # rows × columns if dense
     file: str | None = None
     scale: float = 1.0  # of levels
+    singles: npt.NDArray[Any] | None = None  # 1 + the column of the only entry of each row, which is 1; 0 for none
+    weights: npt.NDArray[np.float64] | None = None  # of the columns, which are words
 
     def __post_init__(self) -> None:
         if max(self.n_rows, self.n_columns, len(self.indices)) > MOST_ROWS:
-            _refuse_sizes("a table", *self.shape, len(self.indices))
+            refuse_sizes("a table", *self.shape, len(self.indices))
 
     @classmethod
     def eye(cls, size: int) -> FeatureTable:
@@ -125,10 +130,10 @@ class FeatureTable:
         dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         n_rows, n_columns = matrix.shape
         check_sizes(name, matrix)
-        _check_arrays(name, matrix)
+        check_arrays(name, matrix)
         csr = sp.csr_matrix(matrix, dtype=dtype)
         if getattr(matrix, "format", "dense") != "csr":
-            _check_arrays(name, csr)
+            check_arrays(name, csr)
         if not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
@@ -155,7 +160,7 @@ class FeatureTable:
     @property
     def identity(self) -> bool:
         """Whether row i is just column i with value 1."""
-        return len(self.indptr) == 0 and self.values.ndim == 1
+        return len(self.indptr) == 0 and self.values.ndim == 1 and self.singles is None
 
     @property
     def is_dense(self) -> bool:
@@ -165,17 +170,21 @@ class FeatureTable:
     @property
     def has_levels(self) -> bool:
         """Whether it is dense, with 8 bits per value."""
-        return self.values.dtype == np.int8
+        return self.is_dense and self.values.dtype == np.int8
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64: of levels, that of what they stand for."""
-        return np.dtype(np.float32) if self.has_levels else self.values.dtype
+        """float32 or float64: of 8 bits, that of what they stand for."""
+        return np.dtype(np.float32) if self.values.dtype == np.int8 else self.values.dtype
 
     @property
     def n_entries(self) -> int:
         """Number of entries."""
-        return self.n_rows if self.identity else self.values.size
+        if self.singles is not None:
+            return int(np.count_nonzero(self.singles))
+        if self.weights is not None:
+            return len(self.arrays()[1])
+        return self.n_rows if self.identity else self.values.size if self.is_dense else len(self.indices)
 
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
         """Return indptr, indices and values, checked; those of a sparse table are its own."""
@@ -186,11 +195,17 @@ class FeatureTable:
             rows, columns = np.nonzero(self.values)
             indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=self.n_rows)))
             return indptr, columns.astype(np.int32), self._reals(self.values[rows, columns])
+        if self.singles is not None:
+            return self.take(np.arange(self.n_rows)).arrays()
+        indptr = self.indptr.astype(np.int64, copy=False)
+        if self.file is not None and (
+            indptr[0] != 0 or indptr[-1] != len(self.indices) or (indptr[1:] < indptr[:-1]).any()
+        ):
+            raise self.damage(_MISPLACED)
+        indptr, indices, values = self._widened(indptr, self.indices, self.values)
         if self.file is not None:
-            if self.indptr[0] != 0 or self.indptr[-1] != len(self.indices) or (np.diff(self.indptr) < 0).any():
-                raise self.damage(_MISPLACED)
-            self._check_entries(self.indices, self.values)
-        return self.indptr, self.indices, self.values
+            self._check_entries(indices, values)
+        return indptr, indices, values
 
     def to_csr(self) -> sp.csr_matrix:
         """Return the table as a SciPy matrix."""
@@ -220,10 +235,17 @@ class FeatureTable:
         """Return indptr, indices and values of one row, not an identity's; a sparse one's entries are not looked at."""
         if self.is_dense:
             return self.take(np.array([row])).arrays()
+        if self.singles is not None:
+            single = int(self.singles[row])
+            if single > self.n_columns:
+                raise self.damage(_UNKNOWN_COLUMNS)
+            there = min(single, 1)
+            return np.array((0, there)), np.array([single - 1] * there, np.int32), _ONE[:there]
         begin, end = int(self.indptr[row]), int(self.indptr[row + 1])
         if not 0 <= begin <= end <= len(self.indices):
             raise self.damage(_MISPLACED)
-        return np.array((0, end - begin)), self.indices[begin:end], self.values[begin:end]
+        indptr = np.array((0, end - begin))
+        return self._widened(indptr, self.indices[begin:end], self.values[begin:end])
 
     def take(self, rows: npt.NDArray[Any]) -> FeatureTable:
         """Return some rows; a row of -1 is empty."""
@@ -237,16 +259,22 @@ class FeatureTable:
             return replace(self, n_rows=len(rows), values=taken)
         if self.n_rows == 0 or (len(rows) == 1 and rows[0] < 0):
             return FeatureTable.empty(len(rows), self.n_columns, self.dtype)
+        if self.singles is not None:
+            columns = np.where(rows >= 0, self.singles[np.maximum(rows, 0)].astype(np.int64) - 1, -1)
+            if columns.max(initial=-1) >= self.n_columns:
+                raise self.damage(_UNKNOWN_COLUMNS)
+            return FeatureTable.one_hot(columns, self.n_columns)
         if len(rows) == 1:
             indptr, indices, values = self.row(int(rows[0]))
         else:
             at = np.maximum(rows, 0)
-            begins, ends = self.indptr[at], np.where(rows >= 0, self.indptr[at + 1], self.indptr[at])
+            begins, ends = (self.indptr[places].astype(np.int64, copy=False) for places in (at, at + (rows >= 0)))
             if (begins < 0).any() or (ends < begins).any() or (ends > len(self.indices)).any():
                 raise self.damage(_MISPLACED)
             indptr = np.append(0, np.cumsum(ends - begins))
             entries = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], ends - begins)
-            indices, values = self.indices[entries], self.values[entries]
+            told = self.values[entries] if len(self.values) else self.values
+            indptr, indices, values = self._widened(indptr, self.indices[entries], told)
         if self.file is not None:
             self._check_entries(indices, values)
         return FeatureTable.sparse(indptr, indices, values, self.n_columns)
@@ -302,9 +330,8 @@ class FeatureTable:
     def with_unit_rows(self, n_columns: int | None = None) -> FeatureTable:
         """Return the same entries, each 1/√n for the n of its row, and `n_columns` columns if given."""
         indptr, indices, _ = self.arrays()
-        n = np.diff(indptr)
-        values = np.repeat(1 / np.sqrt(np.maximum(n, 1)), n).astype(np.float32)
-        return FeatureTable.sparse(indptr, indices, values, self.n_columns if n_columns is None else n_columns)
+        n_columns = self.n_columns if n_columns is None else n_columns
+        return FeatureTable.sparse(indptr, indices, table_tensors.unit_values(indptr), n_columns)
 
     def padded(self, n_rows: int) -> FeatureTable:
         """Return the table with empty rows at its end, `n_rows` in all."""
@@ -332,28 +359,55 @@ class FeatureTable:
         indices, values = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
         return cls.sparse(indptr, indices, values, tables[0].n_columns)
 
-    def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays as a model file holds them."""
+    def tensors(
+        self, weights: npt.NDArray[np.float64] | None = None, *, any_form: bool = True
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays as a model file holds them: in the form that takes fewest bytes, or the sparse one.
+
+        `weights` are of the columns if these are words, and will be given to `from_tensors`.
+        """
         if self.has_levels:
             return {"values": self.values, "scale": np.array(self.scale, np.float32)}
-        return {"values": self.values} if self.is_dense else dict(zip(_SPARSE, self.arrays(), strict=True))
+        if self.is_dense:
+            return {"values": self.values}
+        return table_tensors.packed(self.n_columns, *self.arrays(), any_form=any_form, weights=weights)
 
     @classmethod
     def from_tensors(
-        cls, n_rows: int, n_columns: int, tensors: Mapping[str, npt.NDArray[Any]], file: str = ""
+        cls,
+        n_rows: int,
+        n_columns: int,
+        tensors: Mapping[str, npt.NDArray[Any]],
+        file: str = "",
+        weights: npt.NDArray[np.float64] | None = None,
+        *,
+        any_form: bool = True,
     ) -> FeatureTable:
-        """Take arrays of a model file, which errors about them name."""
-        dense = tensors["values"].ndim == 2 if set(tensors) in (set(_DENSE), set(_LEVELS)) else False
-        schema = (_LEVELS if "scale" in tensors else _DENSE) if dense else _SPARSE
-        check_tensors(tensors, schema, {"rows": n_rows, "columns": n_columns, "ends": n_rows + 1}, prefix="table.")
-        n_entries = 0 if dense else len(tensors["indices"])
-        if max(n_rows, n_columns, n_entries) > MOST_ROWS:
-            size = f"{n_rows:,} rows, {n_columns:,} columns and {n_entries:,} entries"
-            raise ModelFileError(f"has a table of {size}, expected at most {MOST_ROWS:,} of each")
-        if dense:
-            return cls(n_rows, n_columns, values=tensors["values"], scale=float(tensors.get("scale", 1)))
-        indptr, indices, values = (tensors[name] for name in _SPARSE)
-        return cls(n_rows, n_columns, indptr, indices, values, file)
+        """Take arrays of a model file, which errors about them name; of any form, or only of the sparse one."""
+        table_tensors.check(n_rows, n_columns, tensors, any_form=any_form)
+        if "singles" in tensors:
+            return cls(n_rows, n_columns, file=file, singles=tensors["singles"])
+        values = tensors.get("values", np.zeros(0, np.float32))
+        if values.ndim == 2:
+            return cls(n_rows, n_columns, values=values, scale=float(tensors.get("scale", 1)))
+        if "words" in tensors:
+            if weights is None:
+                raise ModelFileError("has a table of words for a column that has none")
+            return cls(n_rows, n_columns, tensors["indptr"], tensors["words"], values, file, weights=weights)
+        indices = tensors["members"] if "members" in tensors else tensors["indices"]
+        return cls(n_rows, n_columns, tensors["indptr"], indices, values, file)
+
+    def _widened(
+        self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[Any], values: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """Return some rows as the core takes them; those of a table that is not from a file are."""
+        if self.weights is not None:
+            if indices.max(initial=0) >= max(self.n_columns, 1):
+                raise self.damage(_UNKNOWN_COLUMNS)
+            return unfold(indptr, indices, self.weights)
+        if len(values) < len(indices):
+            values = table_tensors.unit_values(indptr)
+        return indptr, indices.astype(np.int32, copy=False), values.astype(self.dtype, copy=False)
 
     def _reals(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the numbers that some values of a dense table stand for."""
@@ -365,7 +419,7 @@ class FeatureTable:
 
     def _check_entries(self, indices: npt.NDArray[np.int32], values: npt.NDArray[Any]) -> None:
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < self.n_columns:
-            raise self.damage("it names columns that it does not have")
+            raise self.damage(_UNKNOWN_COLUMNS)
         if not np.isfinite(values).all():
             raise self.damage("it holds values that are not numbers")
 
@@ -380,42 +434,5 @@ def check_rows(what: str, rows: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.in
     check_count(what, len(array), "numbers")
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be whole numbers, got {array.dtype}.")
-    _check_range(what, array, n_rows)
+    check_range(what, array, n_rows)
     return np.ascontiguousarray(array, np.int32)
-
-
-def check_sizes(name: str, matrix: Any) -> None:
-    """Refuse a matrix, dense or of SciPy, that is larger than a table can be, without reading it."""
-    kept = matrix.data.size if getattr(matrix, "format", "dense") in ("coo", "csr", "csc", "bsr") else 0
-    _refuse_sizes(name, *getattr(matrix, "shape", (0, 0))[:2], kept)
-
-
-def _refuse_sizes(name: str, *sizes: int) -> None:
-    for n, of in zip(sizes, ("rows", "columns", "non-zeros"), strict=False):
-        check_count(name, n, of)
-
-
-def _check_arrays(name: str, m: Any) -> None:
-    """SciPy trusts the arrays it is given, even while it converts them; the core must not."""
-    form = getattr(m, "format", "dense")
-    if form == "coo":
-        if not len(m.row) == len(m.col) == len(m.data):
-            raise ValueError(f"{name}: a damaged COO matrix ({len(m.row)}, {len(m.col)} and {len(m.data)} entries).")
-        _check_range(f"{name}: row indices", m.row, m.shape[0])
-        _check_range(f"{name}: column indices", m.col, m.shape[1])
-    elif form in ("csr", "csc", "bsr"):
-        by_row = [size // step for size, step in zip(m.shape, m.blocksize if form == "bsr" else (1, 1), strict=True)]
-        outer, inner = by_row[::-1] if form == "csc" else by_row
-        indptr, indices = m.indptr, m.indices
-        if len(indptr) != outer + 1 or len(indices) != len(m.data):
-            raise ValueError(f"{name}: a damaged {form.upper()} matrix (array lengths do not fit its shape).")
-        if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
-            raise ValueError(f"{name}: a damaged {form.upper()} matrix (indptr must rise from 0 to {len(indices)}).")
-        _check_range(f"{name}: {'row' if form == 'csc' else 'column'} indices", indices, inner)
-
-
-def _check_range(what: str, indices: npt.NDArray[Any], size: int) -> None:
-    few = indices.tolist() if indices.size < 16 else [indices.min(), indices.max()]  # Python is faster if there are few
-    low, high = int(min(few, default=0)), int(max(few, default=-1))
-    if low < 0 or high >= size:
-        raise ValueError(f"{what} must be from 0 to {size - 1}, but they go from {low} to {high}.")

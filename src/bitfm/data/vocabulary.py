@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from bitfm.core import find_strings
 from bitfm.data.forks import few, gathered
 from bitfm.errors import ModelFileError
-from bitfm.persist import Tensor, Tensors, check_tensors
+from bitfm.persist import Tensor, Tensors, check_tensors, narrow_type, narrowed
 from bitfm.validation import MOST_ROWS, check_count
 
-_TENSORS = {"bytes": Tensor("uint8", "bytes"), "offsets": Tensor("int64", "offsets"), "sorted": Tensor("int64")}
+_NAMES = ("bytes", "offsets", "sorted")
 _FEW = 16  # so many strings are found in less time than it takes to make a series of all
 _ENTRIES_PER_LOOKUP = 10  # a join looks at every entry; a lookup takes as long as so many of them
 _AT_ONCE = 1 << 20  # strings that are Python objects, or one joined string, at the same time
@@ -29,7 +29,7 @@ class PackedStrings:
     """Strings without a Python object each: string ``i`` is ``data[offsets[i]:offsets[i + 1]]``."""
 
     data: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
+    offsets: NDArray[Any]  # whole numbers of any type, as a file has them
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -55,7 +55,7 @@ class PackedStrings:
 
     def part(self, begin: int, end: int) -> PackedStrings:
         """Return a range of the strings; the bytes are shared."""
-        first, last = self.offsets[begin], self.offsets[end]
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
         offsets = self.offsets[begin : end + 1]
         return PackedStrings(self.data[first:last], offsets - first if first else offsets)
 
@@ -63,14 +63,14 @@ class PackedStrings:
         """Return these strings and then the others."""
         if not len(others):
             return self
-        offsets = np.concatenate([self.offsets, others.offsets[1:] + self.offsets[-1]])
+        offsets = np.concatenate([self.offsets, others.offsets[1:].astype(np.int64) + int(self.offsets[-1])])
         return PackedStrings(np.concatenate([self.data, others.data]), offsets)
 
     def only(self, kept: NDArray[Any]) -> PackedStrings:
         """Return some of the strings, given by rising indices, and no byte of the others."""
         if len(kept) == len(self):
             return self
-        lengths = np.diff(self.offsets)
+        lengths: NDArray[Any] = np.diff(self.offsets.astype(np.int64))
         chosen = np.zeros(len(self), bool)
         chosen[kept] = True
         return PackedStrings(self.data[np.repeat(chosen, lengths)], np.append(0, np.cumsum(lengths[kept])))
@@ -206,16 +206,20 @@ class Vocabulary:
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a model file keeps; ``sorted`` is how many of the first strings are sorted."""
         packed = self._ordered.followed_by(self._added)
-        return {"bytes": packed.data, "offsets": packed.offsets, "sorted": np.array(len(self._ordered), np.int64)}
+        offsets = narrowed(packed.offsets, len(packed.data))
+        return {"bytes": packed.data, "offsets": offsets, "sorted": np.array(len(self._ordered), np.int64)}
 
     @classmethod
     def from_tensors(cls, tensors: Tensors) -> Vocabulary:
         """Take the arrays of `tensors` as a vocabulary, without a copy; anything else is a `ModelFileError`."""
-        check_tensors(tensors, _TENSORS, prefix="vocabulary.")
-        data, offsets, ordered = (tensors[name] for name in _TENSORS)
-        n = offsets.size - 1
-        if n > MOST_ROWS:
+        if "offsets" in tensors and (n := tensors["offsets"].size - 1) > MOST_ROWS:
             raise ModelFileError(f"has a vocabulary of {n:,} strings, expected at most {MOST_ROWS:,}")
+        n_bytes = tensors["bytes"].size if "bytes" in tensors else 0
+        starts = Tensor(narrow_type(n_bytes), "offsets")
+        declared = {"bytes": Tensor("uint8", "bytes"), "offsets": starts, "sorted": Tensor("int64")}
+        check_tensors(tensors, declared, prefix="vocabulary.")
+        data, offsets, ordered = (tensors[name] for name in _NAMES)
+        n = offsets.size - 1
         if n < 0 or offsets[0] != 0 or offsets[-1] != data.size or np.any(offsets[:-1] > offsets[1:]):
             raise ModelFileError(f"has a vocabulary whose offsets do not rise from 0 to {data.size}")
         if not 0 <= ordered <= n:

@@ -20,7 +20,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from bitfm import persist
 from bitfm.data.blocks import Block, Blocks, FieldSizes, FieldSpan
-from bitfm.data.feature_table import FeatureTable, check_sizes
+from bitfm.data.feature_table import FeatureTable
+from bitfm.data.matrix_checks import check_sizes
 from bitfm.errors import ModelFileError
 from bitfm.models._settings import plain_settings, settings_of
 from bitfm.models.progress import Callback, Iteration, Progress

@@ -1,5 +1,6 @@
 """What a fit yields, and what follows from it: scores, towers, explanations, growth and fold-in."""
 
+from bitfm.parameters.code_saving import CodeLayout
 from bitfm.parameters.encoding import Encoding, Levels
 from bitfm.parameters.event_explanation import explain_event
 from bitfm.parameters.event_fold_in import EventWeights, fold_in_events
@@ -68,4 +69,5 @@ __all__ = [
     "without_fields",
 ]
 
+LAYOUTS.register("codes", CodeLayout())
 LAYOUTS.register("events", EventLayout())

@@ -15,7 +15,7 @@ import numpy as np
 from bitfm import persist
 from bitfm.data.blocks import FieldSpan
 from bitfm.errors import ModelFileError
-from bitfm.parameters.parameters import CodeParameters, FactorParameters, Parameters
+from bitfm.parameters.parameters import FactorParameters, Parameters
 from bitfm.persist import Registry, Tensor, Tensors
 
 __all__ = ["KINDS", "LAYOUTS", "Layout", "ModelRecord", "kind_of", "pack_model", "unpack_model"]
@@ -57,6 +57,14 @@ class Layout(ABC):
     """How parameters lie in a file: declared tensors, and the way there and back."""
 
     tensors: ClassVar[Mapping[str, Tensor]]
+
+    def declared(self, tensors: Tensors) -> Mapping[str, Tensor]:
+        """Return what the tensors of a file must be, which may have several forms."""
+        return self.tensors
+
+    def of_parameters(self, parameters: Any) -> set[str]:
+        """Return the names of the tensors that are of parameters; others are of `ModelRecord.extra`."""
+        return set(self.pack(parameters))
 
     def pack(self, parameters: Any) -> dict[str, Any]:
         """Return the tensors of parameters, those of the same names; others are of `ModelRecord.extra`."""
@@ -108,20 +116,8 @@ class _Draws(Layout):
         return FactorParameters(fields, float(tensors["bias"]), tensors["weights"], factors, pairs, n_draws)
 
 
-class _Codes(Layout):
-    """A code and a gain for each feature."""
-
-    tensors = _LINEAR | {"codes": Tensor("uint8", "features bytes"), "gains": Tensor("float32", "features")}
-
-    def unpack(self, fields: tuple[FieldSpan, ...], pairs: str, tensors: Tensors) -> Parameters:
-        if not 1 <= tensors["codes"].shape[1] <= 64:
-            raise ModelFileError(f"has codes of {tensors['codes'].shape[1]} bytes, expected 1 to 64")
-        codes, gains = tensors["codes"], tensors["gains"]
-        return CodeParameters(fields, float(tensors["bias"]), tensors["weights"], codes, gains, pairs)
-
-
 LAYOUTS: Registry[Layout] = Registry("bitfm.layouts")
-for _name, _layout in {"linear": _Linear(), "factors": _Factors(), "draws": _Draws(), "codes": _Codes()}.items():
+for _name, _layout in {"linear": _Linear(), "factors": _Factors(), "draws": _Draws()}.items():
     LAYOUTS.register(_name, _layout)
 
 # The estimators that files are of. They are imported only when one is asked for.
@@ -164,11 +160,11 @@ def unpack_model(contents: persist.Contents) -> tuple[ModelRecord, Any]:
         raise ModelFileError(f"has the unknown layout {short(about.layout)}, expected {' or '.join(LAYOUTS.names())}")
     fields = _spans(about.fields)
     tensors = {name: tensor for name, tensor in contents.tensors.items() if not name.startswith(_PARTS)}
-    persist.check_tensors(tensors, layout.tensors, {"features": fields[-1].stop})
+    persist.check_tensors(tensors, layout.declared(tensors), {"features": fields[-1].stop})
     parameters = layout.unpack(fields, about.pairs, tensors)
     if hasattr(parameters, "file"):  # what is checked on first use says where it is from
         parameters = replace(parameters, file=contents.path)
-    own = layout.pack(parameters)
+    own = layout.of_parameters(parameters)
     extra = {name: tensor for name, tensor in tensors.items() if name not in own}
     return ModelRecord(about.kind, about.settings, about.fit_log, about.layout, extra, about.targets), parameters
 

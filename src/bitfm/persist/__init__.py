@@ -3,6 +3,7 @@
 The container is a strict subset of the safetensors layout; ``docs/model-file.md`` is its specification.
 """
 
+from bitfm.persist.narrow import narrow_type, narrowed
 from bitfm.persist.reader import Contents, read
 from bitfm.persist.schema import (
     Registry,
@@ -31,6 +32,8 @@ __all__ = [
     "decode",
     "encode",
     "naming",
+    "narrow_type",
+    "narrowed",
     "numbered",
     "plain",
     "put",

@@ -124,7 +124,7 @@ class SideReader:
         if title is not None:
             texts = as_text(frame[title])
             known = Vocabulary.of(texts)
-            titles = Titles(title, known, np.append(known.indices(texts), np.int32(-1))[rows])
+            titles = Titles.of(title, known, np.append(known.indices(texts), np.int32(-1))[rows])
         kinds = {**self._found[name], **{column.name: column.kind for column in columns}}
         kept = tuple(c.only(rows) for c in kept_columns(frame.drop(id_column), kinds, filters))
         return Side(name, id_column, vocabulary, ids.whole and whole, columns, tables, titles, kept)

@@ -23,6 +23,7 @@ from bitfm.recommender._events.saving import EventEntry, open_events, pack_event
 from bitfm.recommender._events.state import EventState
 from bitfm.recommender._kept.saving import KeptEntry, open_kept, pack_kept
 from bitfm.recommender._matrix import InteractionMatrix
+from bitfm.recommender._ratings.item_sums import item_sums, sums_to_save
 from bitfm.recommender._ratings.saving import RatingEntry, open_ratings, pack_ratings
 from bitfm.recommender._ratings.state import RatingState
 from bitfm.recommender._side import ColumnNote, Side
@@ -101,7 +102,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
 def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> None:
     """Write a fitted recommender."""
     state = recommender.state
-    tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors())
+    tables: dict[str, Any] = persist.put("log.", state.log.by_user.tensors(any_form=False))
     ratings = pack_ratings(state, tables) if isinstance(state, RatingState) else None
     events = pack_events(state, tables) if isinstance(state, EventState) else None
     hints = get_type_hints(_Settings, include_extras=True)
@@ -123,7 +124,7 @@ def save_recommender(recommender: Recommender, path: str | os.PathLike[str]) -> 
         kinds=_pack_kinds(recommender.kinds),
     )
     tensors, metadata = pack_model(state.model, state.parameters)
-    of_index, about_index = pack_index(state.index)
+    of_index, about_index = pack_index(state.index, sums_to_save(state) if isinstance(state, RatingState) else None)
     tensors |= {**of_index, **persist.put(PREFIX, tables)}
     persist.write(path, tensors, {**metadata, **about_index, "recommender": persist.encode(about)})
 
@@ -134,16 +135,17 @@ def open_recommender(contents: persist.Contents) -> Recommender:
 
     about = persist.decode(contents.metadata, "recommender", _Entry)
     record, parameters = unpack_model(contents)
-    index = unpack_index(parameters, contents)
-    if index is None or parameters.pairs != "across":
-        raise ModelFileError("holds tables of a recommender without its model and index")
     tables = persist.below(contents.tensors, PREFIX)
     users = _side("user", about.user, tables, contents.path)
     items = _side("item", about.item, tables, contents.path)
     items = replace(items, kept=open_kept(about.kept, tables, len(items), contents.path))
     context = _columns("context", about.context, tables)
     of_log = persist.below(tables, "log.")
-    log = InteractionMatrix(FeatureTable.from_tensors(len(users), len(items), of_log, contents.path))
+    by_user = FeatureTable.from_tensors(len(users), len(items), of_log, contents.path, any_form=False)
+    log = InteractionMatrix(by_user)
+    index = unpack_index(parameters, contents, item_sums(parameters, items, log))
+    if index is None or parameters.pairs != "across":
+        raise ModelFileError("holds tables of a recommender without its model and index")
     roles = ColumnRoles(
         about.user.id_column,
         about.item.id_column,
@@ -209,10 +211,10 @@ def _check(state: State) -> None:
 
 def _pack_side(side: Side, tables: dict[str, Any]) -> _SideEntry:
     tables |= persist.put(f"{side.name}.ids.", side.ids.tensors())
-    for number, table in enumerate(side.tables):
-        tables |= persist.put(f"{side.name}.table.{number}.", table.tensors())
+    for number, (column, table) in enumerate(zip(side.columns, side.tables, strict=True)):
+        tables |= persist.put(f"{side.name}.table.{number}.", table.tensors(column.word_weights))
     if side.titles is not None:
-        tables |= persist.put(f"{side.name}.titles.", {**side.titles.texts.tensors(), "numbers": side.titles.indices})
+        tables |= persist.put(f"{side.name}.titles.", side.titles.tensors())
     columns = _pack_columns(side.name, side.columns, tables)
     return _SideEntry(side.id_column, side.integer_ids, columns, None if side.titles is None else side.titles.column)
 
@@ -222,7 +224,8 @@ def _side(name: str, about: _SideEntry, tables: Tensors, file: str) -> Side:
     columns = _columns(name, about.columns, tables)
     parts = persist.numbered(tables, f"{name}.table.")
     rows = tuple(
-        FeatureTable.from_tensors(len(ids), column.width, parts[number], file) for number, column in enumerate(columns)
+        FeatureTable.from_tensors(len(ids), column.width, parts[number], file, column.word_weights)
+        for number, column in enumerate(columns)
     )
     titles = _titles(about.title, persist.below(tables, f"{name}.titles."), len(ids))
     return Side(name, about.id_column, ids, about.integer_ids, columns, rows, titles)
@@ -235,7 +238,7 @@ def _titles(column: str | None, tensors: dict[str, Any], n: int) -> Titles | Non
     texts = Vocabulary.from_tensors(tensors)
     if numbers is None:
         raise ModelFileError(f"lacks the titles of {n} items")
-    Tensor("int32", "items", -1, len(texts) - 1).check("titles", numbers, {"items": n})
+    Tensor(persist.narrow_type(len(texts)), "items", 0, len(texts)).check("titles", numbers, {"items": n})
     return Titles(column, texts, numbers)
 
 

@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bitfm import _core
-from bitfm.core import eigh, multiply
 from bitfm.data.feature_table import FeatureTable, check_rows
-from bitfm.errors import ModelFileError
 from bitfm.parameters import TowerRows
 from bitfm.persist import Tensors
+from bitfm.retrieval._sums import ItemSums
 
 Ranked: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 Excluded: TypeAlias = tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int32] | None]
@@ -26,10 +25,7 @@ Shapes: TypeAlias = Sequence[tuple[str, str, Sequence[int]]]
 
 _POSITIONS = ("position", "row_position")  # arrays of positions
 CHUNK = 64  # items, as many as a word of a mask has bits
-# From so many items on, a single query scans nibbles first, and every scan does without some dimensions:
-_LARGE = 100_000
 _MANY_SLOTS = 32
-_MOST_LEFT_OUT = 0.1  # those that hold up to this share of the items' squared lengths
 _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 
 
@@ -112,6 +108,10 @@ class Segment(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # not what is made from them
+
+    def packed(self, sums: ItemSums | None) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays for a file, which may leave out vectors that `sums` gives as well."""
+        return {**self.arrays, "live": self.live}
 
     @cached_property
     def n_items(self) -> int:
@@ -303,46 +303,6 @@ class CodeSegment(Segment):
         return Items.of_codes(arrays["bias"][slots], arrays["position"][slots], codes, arrays["gain"][slots])
 
 
-class VectorSegment(Segment):
-    """Items that are a vector and a bias each."""
-
-    @classmethod
-    def of(cls, items: Items, user_length: float) -> Self:
-        return cls._arranged(items, user_length, _leading_directions(items.vectors), len(items) >= _LARGE)
-
-    @classmethod
-    def _arranged(cls, items: Items, user_length: float, basis: npt.NDArray[np.float64], nibbles: bool) -> Self:
-        weight = user_length / 2  # what a unit of length adds to a good score
-        arrays = _core.arrange_vectors(items.vectors, items.biases, items.positions, basis, weight, nibbles)
-        return cls(arrays, arrays["live"])
-
-    def compact(self, mask: Mask, user_length: float) -> VectorSegment:
-        items = replace(self, live=mask).items()  # in the same basis: to find another takes longer than it saves
-        return self._arranged(items, user_length, self.arrays["basis"], False)
-
-    @classmethod
-    def shapes(cls, arrays: Tensors, width: int, row_bits: int) -> Shapes:
-        chunks, leading = size_of(arrays, "live"), size_of(arrays, "basis") // width
-        if leading < 2 or leading % 2 or leading > width:
-            raise ModelFileError(f"has an index of {leading} leading dimensions, expected an even number up to {width}")
-        return _core.VectorCatalogue.shapes(chunks, width, leading, chunks if size_of(arrays, "nibbles") else 0)
-
-    @cached_property
-    def _catalogue(self) -> _core.VectorCatalogue:
-        return _core.VectorCatalogue(with_boosts(self.arrays, self.boosts))
-
-    def check(self, n_positions: int) -> None:
-        self._catalogue.check(n_positions)
-
-    def search(self, mask: Mask, rows: TowerRows, excluded: Excluded, n: int, n_threads: int) -> Ranked:
-        best = self._catalogue.search(mask, rows.as_vectors(), rows.constants, *excluded, n, n_threads)
-        return shaped(len(rows), n, best)
-
-    def items(self) -> Items:
-        slots, arrays = self._live_slots, self.arrays
-        return Items.of_vectors(arrays["bias"][slots], arrays["position"][slots], arrays["vectors"][slots])
-
-
 def with_boosts(
     arrays: Mapping[str, npt.NDArray[Any]], boosts: Boosts | None, scale: float = 1.0
 ) -> dict[str, npt.NDArray[Any]]:
@@ -412,25 +372,3 @@ def of_queries(excluded: Excluded, which: npt.NDArray[np.bool_]) -> Excluded:
         return excluded
     sizes = np.diff(start)
     return np.concatenate([[0], np.cumsum(sizes[which])]), positions[np.repeat(which, sizes)]
-
-
-def _leading_directions(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Return an orthonormal basis of the directions that hold most of the vectors' squared lengths.
-
-    A scan of fewer dimensions reads less, but lets more items through to be scored; few items are in the cache anyway.
-    Where nothing is to be left out, the dimensions stay as they are: turned, the largest numbers would be larger, and
-    all would be rounded more.
-    """
-    n, width = vectors.shape
-    if width <= n < _LARGE and width % 2 == 0:
-        return np.eye(width)
-    most_left_out = _MOST_LEFT_OUT if n >= _LARGE else 0.0
-    gram = np.zeros((width, width))
-    for begin in range(0, len(vectors), 1 << 16):
-        part = vectors[begin : begin + (1 << 16)].astype(np.float64)
-        gram += multiply(part.T, part)
-    energies, directions = eigh(gram)
-    left_out = np.cumsum(energies.clip(0))  # the smallest come first
-    n_out = int(np.searchsorted(left_out, most_left_out * left_out[-1], side="right")) if left_out[-1] > 0 else 0
-    leading = min(vectors.shape[1], -(-max(vectors.shape[1] - n_out, 1) // 8) * 8)
-    return np.ascontiguousarray(directions[:, ::-1][:, :leading])

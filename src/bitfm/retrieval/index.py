@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.errors import BitfmError
+from bitfm.errors import BitfmError, ModelFileError
 from bitfm.parameters import HistoryTower, ImplicitParameters, ItemTower, Parameters, Tower, TowerRows, towers
 from bitfm.persist import damage
 from bitfm.retrieval._row_codes import RowCodeSegment
-from bitfm.retrieval._segments import CodeSegment, Items, Ranked, Segment, VectorSegment, excluded_of, positions_of
+from bitfm.retrieval._segments import CodeSegment, Items, Ranked, Segment, excluded_of, positions_of
 from bitfm.retrieval._selection import Part, Selection
+from bitfm.retrieval._vector_segment import VectorSegment
 from bitfm.validation import check_bits, check_choice, check_count, check_integer, thread_count
 
 __all__ = ["Index", "RowCodeSettings"]
@@ -196,7 +197,7 @@ class Index:
     ) -> Ranked:
         """Return the best n items for rows of a users' tower, such as those of users folded in; see `search`."""
         n, threads = check_integer("n", n, 0), thread_count(n_jobs)
-        self._check()
+        self.check()
         excluded = excluded_of(exclude, len(rows), self.n_positions)
         parts = self._parts(allow, deny, within)
         n = min(n, sum(part.n_items for part in parts))
@@ -222,7 +223,7 @@ class Index:
         boost : array of numbers, one per position, optional
             What is added to their scores.
         """
-        self._check()
+        self.check()
         segments, n_positions = self.segments, self.n_positions
         selection = Selection(segments, tuple(self._parts(allow, deny, None)))
         if boost is None:
@@ -251,7 +252,7 @@ class Index:
     def add(self, items: Any) -> npt.NDArray[np.int64]:
         """Add items, a Block or an array of int where items are bare ids, and return their positions."""
         with self._writing:
-            self._check()
+            self.check()
             rows = self._items.rows("items", items, thread_count(-1))
             end = self.n_positions + len(rows)
             check_count("an index", end, "positions, those of removed items included", "make a new one of its items")
@@ -262,14 +263,14 @@ class Index:
     def remove(self, positions: npt.ArrayLike) -> None:
         """Take items out. Their positions are not given to others."""
         with self._writing:
-            self._check()
+            self.check()
             gone = positions_of("positions", positions, self.n_positions)
             self.segments = tuple(segment.deleted(gone) for segment in self.segments)
 
     def change(self, positions: npt.ArrayLike, items: Any) -> None:
         """Give items, one per position, other features; each keeps its position. What was removed comes back."""
         with self._writing:
-            self._check()
+            self.check()
             where = positions_of("positions", positions, self.n_positions)
             rows = self._items.rows("items", items, thread_count(-1))
             if len(where) != len(rows) or len(np.unique(where)) < len(where):
@@ -281,7 +282,7 @@ class Index:
 
     def with_parameters(self, parameters: Parameters | ImplicitParameters) -> Index:
         """Return the same items with parameters that have other users, or more of them."""
-        self._check()
+        self.check()
         index = Index.of_segments(parameters, self.block, self.segments, self.n_positions, self.row_codes)
         index.file = self.file
         return index
@@ -342,12 +343,12 @@ class Index:
             raise ValueError(
                 f"{what}: the items have several features each, so they have no codes; index items that are bare ids."
             )
-        self._check()
+        self.check()
         items = Items.together([segment.items() for segment in self.segments])
         order = np.argsort(items.positions)
         return np.ascontiguousarray(items.codes[order]), items.positions[order].astype(np.int64)
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Check segments of a file once: each on its own, and that no two hold the same item."""
         if self._checked:
             return
@@ -357,6 +358,8 @@ class Index:
                 segment.check(n_positions)
             if len(segments) > 1 and np.unique(np.concatenate([s.positions for s in segments])).size < len(self):
                 raise ValueError("two segments hold the same item")
+        except ModelFileError:  # of the tables that vectors are sums of
+            raise
         except ValueError as error:
             raise self._damage("the index", error) from None
         self._checked = True

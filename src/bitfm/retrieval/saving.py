@@ -12,7 +12,9 @@ from bitfm.errors import ModelFileError
 from bitfm.parameters import Parameters
 from bitfm.persist import Tensors
 from bitfm.retrieval._row_codes import RowCodeSegment
-from bitfm.retrieval._segments import CodeSegment, Segment, Shapes, VectorSegment
+from bitfm.retrieval._segments import CodeSegment, Segment, Shapes
+from bitfm.retrieval._sums import ItemSums
+from bitfm.retrieval._vector_segment import VectorSegment
 from bitfm.retrieval.index import Index, RowCodeSettings
 
 __all__ = ["pack_index", "unpack_index"]
@@ -29,18 +31,26 @@ class _Index(msgspec.Struct, forbid_unknown_fields=True):
     rescore: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 
 
-def pack_index(index: Index) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the tensors of an index and what to write about it into the metadata."""
+def pack_index(index: Index, sums: ItemSums | None = None) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the tensors of an index and what to write about it into the metadata.
+
+    Vectors that `sums` gives as well may be left out, if the file has what they are sums of.
+    """
+    if any(isinstance(segment, VectorSegment) for segment in index.segments):
+        index.check()  # vectors that are not kept are worked out
     segments, names = index.segments, {kind: name for name, kind in _KINDS.items()}
     tensors: dict[str, Any] = {}
     for number, segment in enumerate(segments):
-        tensors |= persist.put(f"{PREFIX}{number}.", {**segment.arrays, "live": segment.live})
+        tensors |= persist.put(f"{PREFIX}{number}.", segment.packed(sums))
     about = _Index(index.block, index.n_positions, [names[type(segment)] for segment in segments], *index.row_codes)
     return tensors, {"index": persist.encode(about)}
 
 
-def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | None:
-    """Return the index that a file holds, if it does; types and shapes are checked now, values on first use."""
+def unpack_index(parameters: Parameters, contents: persist.Contents, sums: ItemSums | None = None) -> Index | None:
+    """Return the index that a file holds, if it does; types and shapes are checked now, values on first use.
+
+    Vectors that it leaves out are those of `sums`.
+    """
     parts = persist.numbered(contents.tensors, PREFIX)
     if "index" not in contents.metadata:
         if parts:
@@ -56,6 +66,10 @@ def unpack_index(parameters: Parameters, contents: persist.Contents) -> Index | 
         declared = {name: persist.Tensor(dtype, " ".join(map(str, shape))) for name, dtype, shape in shapes}
         persist.check_tensors(arrays, declared, prefix=f"{PREFIX}{number}.")
         extra: dict[str, Any] = {"rescore": about.rescore} if kind == "rows" else {}
+        if kind == "vectors" and len(arrays["kept"]):
+            if sums is None:
+                raise ModelFileError("has an index that leaves vectors out, but not what they are sums of")
+            extra = {"sums": sums}
         segments.append(_KINDS[kind](arrays, arrays["live"], **extra))
     for number, arrays in parts.items():
         name = PREFIX + (f"{number}." if number >= 0 else "") + min(arrays)

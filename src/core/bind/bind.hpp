@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
+#include "base/whole_numbers.hpp"
 #include "parameters/bits.hpp"
 #include "parameters/factor_view.hpp"
 
@@ -35,6 +36,20 @@ auto span_of(const Array& array) {
 template <class Array>
 auto span_of(const std::optional<Array>& array) {
     return array ? span_of(*array) : decltype(span_of(*array)){};
+}
+
+// An array of whole numbers of any type that a model file has them in; whoever keeps the numbers keeps the object.
+inline WholeNumbers whole_numbers(const nb::object& given) {
+    nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
+    if (nb::try_cast(given, array, false)) {
+        const auto as = [&]<class T>(T) { return std::span(static_cast<const T*>(array.data()), array.size()); };
+        if (array.dtype() == nb::dtype<uint8_t>()) return as(uint8_t());
+        if (array.dtype() == nb::dtype<uint16_t>()) return as(uint16_t());
+        if (array.dtype() == nb::dtype<uint32_t>()) return as(uint32_t());
+        if (array.dtype() == nb::dtype<int32_t>()) return as(int32_t());
+        if (array.dtype() == nb::dtype<int64_t>()) return as(int64_t());
+    }
+    throw nb::type_error("expected an array of whole numbers: uint8, uint16, uint32, int32 or int64");
 }
 
 template <class T>
@@ -107,6 +122,7 @@ void bind_fold_in(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_implicit(nb::module_& m);
 void bind_isa(nb::module_& m);
+void bind_item_sums(nb::module_& m);
 void bind_linalg(nb::module_& m);
 void bind_normal(nb::module_& m);
 void bind_pairs(nb::module_& m);

@@ -36,6 +36,7 @@ NB_MODULE(_core, m) {
     bind_functions(m);
     bind_implicit(m);
     bind_isa(m);
+    bind_item_sums(m);  // before the catalogues, whose signatures name it
     bind_linalg(m);
     bind_normal(m);
     bind_pairs(m);

@@ -1,6 +1,7 @@
 // Catalogues of codes and of vectors, and the search for the best of their items.
 #include "base/sizes.hpp"
 #include "bind/bind.hpp"
+#include "bind/item_sums.hpp"
 #include "retrieval/check.hpp"
 #include "retrieval/code_catalogue.hpp"
 #include "retrieval/code_paths.hpp"
@@ -55,6 +56,8 @@ void take_sizes(const nb::dict& arrays, VectorSizes& sizes) {
              .dimensions = int_extent(arrays, "basis", 0),
              .leading = int_extent(arrays, "basis", 1)};
     if (extent(arrays, "nibbles", 0)) sizes.nibble_chunks = sizes.chunks;
+    if (extent(arrays, "kept", 0)) sizes.sum_chunks = sizes.chunks;
+    if (sizes.sum_chunks) sizes.some_vectors = extent(arrays, "vectors", 0);
 }
 
 // str(object) of Python.
@@ -98,6 +101,14 @@ class BoundCatalogue {
         require(arrays.size() == n, "catalogue: got " + std::to_string(arrays.size()) + " arrays, expected " +
                                         std::to_string(n) + "; leave out those that shapes() does not name");
     }
+
+    // Of vectors that are not all kept.
+    void use(BoundItemSums& sums, nb::object given) {
+        catalogue_.sums = &sums.ready();
+        require(catalogue_.sums->width() == catalogue_.dimensions, "catalogue: vectors and sums have other widths");
+        kept_.push_back(std::move(given));
+    }
+    const Catalogue& catalogue() const { return catalogue_; }
 
     void check(int64_t n_positions) const { check_items(catalogue_, n_positions); }
 
@@ -227,16 +238,36 @@ void bind_retrieval(nb::module_& m) {
 
     m.def("arrange_vectors", &arrange_vectors, nb::arg("vectors").noconvert(), nb::arg("biases").noconvert(),
           nb::arg("positions").noconvert(), nb::arg("basis").noconvert(), nb::arg("weight"), nb::arg("nibbles"));
+    m.def(
+        "vector_starts",
+        [](Array1<const int8_t> values, int64_t chunks) { return own_array(starts_of(span_of(values), chunks)); },
+        nb::arg("values").noconvert(), nb::arg("chunks"));
     nb::class_<BoundCatalogue<VectorCatalogue>> vectors(m, "VectorCatalogue");
-    vectors.def(nb::init<const ArraysByName&>(), nb::arg("arrays"))
+    vectors
+        .def(
+            "__init__",
+            [](BoundCatalogue<VectorCatalogue>* self, const ArraysByName& arrays, const nb::object& sums) {
+                BoundCatalogue<VectorCatalogue> made(arrays);
+                if (!sums.is_none()) made.use(nb::cast<BoundItemSums&>(sums), sums);
+                require(made.catalogue().sums || !made.catalogue().sum_chunks,
+                        "catalogue: not all vectors are kept; give the sums that the others are");
+                new (self) BoundCatalogue<VectorCatalogue>(std::move(made));
+            },
+            nb::arg("arrays"), nb::arg("sums").none() = nb::none())
         .def("check", &BoundCatalogue<VectorCatalogue>::check, nb::arg("n_positions"),
              nb::call_guard<nb::gil_scoped_release>())
         .def_static(
             "shapes",
-            [](int64_t chunks, int dimensions, int leading, int64_t nibble_chunks) {
-                return BoundCatalogue<VectorCatalogue>::shapes({chunks, dimensions, leading, nibble_chunks});
+            [](int64_t chunks, int dimensions, int leading, int64_t nibble_chunks, std::optional<int64_t> vectors) {
+                VectorSizes sizes{chunks, dimensions, leading, nibble_chunks};
+                if (vectors) {
+                    sizes.sum_chunks = chunks;
+                    sizes.some_vectors = *vectors;
+                }
+                return BoundCatalogue<VectorCatalogue>::shapes(sizes);
             },
-            nb::arg("chunks"), nb::arg("dimensions"), nb::arg("leading"), nb::arg("nibble_chunks"));
+            nb::arg("chunks"), nb::arg("dimensions"), nb::arg("leading"), nb::arg("nibble_chunks"),
+            nb::arg("vectors").none() = nb::none());
     bind_search<VectorPath, Vectors, Constants>(vectors, "search", "vectors", "constants");
 
     m.def(

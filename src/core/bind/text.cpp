@@ -63,9 +63,9 @@ class SharedParser {
 };
 
 // The indices of some texts among sorted strings; -1 where one is None, unknown or no valid Unicode.
-std::vector<int32_t> find_strings(const Array1<const uint8_t>& bytes, const Array1<const int64_t>& offsets,
+std::vector<int32_t> find_strings(const Array1<const uint8_t>& bytes, const nb::object& offsets,
                                   const nb::typed<nb::list, std::optional<std::string>>& texts) {
-    const PackedStrings strings{span_of(bytes), span_of(offsets)};
+    const PackedStrings strings{span_of(bytes), whole_numbers(offsets)};
     require_at_most(static_cast<size_t>(strings.size()), kMostRows, "find_strings", "strings");
     std::vector<int32_t> found;
     found.reserve(texts.size());
@@ -144,7 +144,7 @@ void bind_text(nb::module_& m) {
         nb::arg("y"), nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("begin"), nb::arg("end"),
         nb::arg("first_index"), "Rows begin to end of a CSR matrix as libFM text.");
 
-    m.def("find_strings", &find_strings, nb::arg("bytes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("texts"),
+    m.def("find_strings", &find_strings, nb::arg("bytes").noconvert(), nb::arg("offsets"), nb::arg("texts"),
           "Indices of texts among sorted strings, which lie one after another; -1 where one is unknown.");
 }
 

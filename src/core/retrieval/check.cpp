@@ -1,6 +1,7 @@
 #include "retrieval/check.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -79,6 +80,16 @@ void check_items(const CodeCatalogue& c, int64_t n_positions) {
 void check_items(const VectorCatalogue& c, int64_t n_positions) {
     BITFM_EXPECT(std::all_of(c.basis.begin(), c.basis.end(), [](double x) { return std::isfinite(x); }),
                  "'basis' must be finite numbers");
+    int32_t kept = 0;
+    for (int64_t chunk = 0; chunk < c.sum_chunks; ++chunk) {
+        BITFM_EXPECT(c.kept_before[static_cast<size_t>(chunk)] == kept, "'kept_before' does not fit 'kept'");
+        kept += std::popcount(c.kept[static_cast<size_t>(chunk)]);
+    }
+    BITFM_EXPECT(!c.sum_chunks || kept == c.some_vectors, "'kept' does not fit 'vectors'");
+    BITFM_EXPECT(!c.sum_chunks || (c.sums && c.sums->n_rows() >= n_positions && c.sums->width() == c.dimensions),
+                 "there must be features of all items whose vectors are not kept");
+    BITFM_EXPECT(std::all_of(c.vectors.begin(), c.vectors.end(), [](float x) { return std::isfinite(x); }),
+                 "'vectors' must be finite numbers");
     check_chunks(
         c, n_positions,
         [&](int64_t chunk, int64_t slot) {
@@ -86,9 +97,6 @@ void check_items(const VectorCatalogue& c, int64_t n_positions) {
             for (int t = 0; t < c.leading; ++t)
                 sum += c.values[(chunk * c.leading + t / 2 * 2) * kChunkItems + slot % kChunkItems * 2 + t % 2];
             BITFM_EXPECT(c.start[slot] == static_cast<int16_t>(-kOffset * sum), "'start' does not fit 'values'");
-            for (float x : c.vectors.subspan(static_cast<size_t>(slot) * static_cast<size_t>(c.dimensions),
-                                             static_cast<size_t>(c.dimensions)))
-                BITFM_EXPECT(std::isfinite(x), "'vectors' must be finite numbers");
         },
         [&](int64_t chunk) {
             BITFM_EXPECT(is_length(c.length[chunk]) && is_length(c.error[chunk]) && is_length(c.rest[chunk]) &&

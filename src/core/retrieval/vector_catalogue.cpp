@@ -41,6 +41,8 @@ void VectorSizes::check() const {
     require(chunks >= 0, "catalogue: the number of chunks must be from 0 up, got " + std::to_string(chunks));
     require_at_most(static_cast<size_t>(chunks), kMostItems / kChunkItems, "a catalogue", "chunks of items");
     require(nibble_chunks == 0 || nibble_chunks == chunks, "catalogue: nibbles are of all chunks or of none");
+    require(sum_chunks == 0 || sum_chunks == chunks, "catalogue: 'kept' is of all chunks or of none");
+    require(some_vectors >= 0 && some_vectors <= slots(), "catalogue: there are more vectors than slots");
 }
 
 // Directions have length one, so a one on the diagonal leaves nothing beside it; to look at all would take a single
@@ -99,6 +101,25 @@ NibbleStep nibble_step(std::span<const double> projected, size_t lead, std::span
 }
 
 }  // namespace
+
+std::vector<int16_t> starts_of(std::span<const int8_t> values, int64_t chunks) {
+    require(chunks >= 0, "catalogue: the number of chunks must be from 0 up, got " + std::to_string(chunks));
+    require_at_most(static_cast<size_t>(chunks), kMostItems / kChunkItems, "a catalogue", "chunks of items");
+    constexpr auto kPair = static_cast<size_t>(2 * kChunkItems);
+    const size_t pairs = chunks ? values.size() / (static_cast<size_t>(chunks) * kPair) : 0;
+    require(values.size() == static_cast<size_t>(chunks) * pairs * kPair && pairs <= kMostDimensions,
+            "catalogue: 'values' must be pairs of numbers of all items");
+    std::vector<int16_t> out(static_cast<size_t>(chunks * kChunkItems));
+    for (size_t c = 0; c < static_cast<size_t>(chunks); ++c) {
+        int32_t sums[kChunkItems] = {};
+        for (size_t t = 0; t < pairs; ++t)
+            for (size_t i = 0; i < static_cast<size_t>(kChunkItems); ++i)
+                sums[i] += values[(c * pairs + t) * kPair + 2 * i] + values[(c * pairs + t) * kPair + 2 * i + 1];
+        for (size_t i = 0; i < static_cast<size_t>(kChunkItems); ++i)
+            out[c * kChunkItems + i] = static_cast<int16_t>(-kOffset * sums[i]);
+    }
+    return out;
+}
 
 VectorArrays<Owned> arrange(Matrix<const float> vectors, std::span<const float> biases,
                             std::span<const int32_t> positions, Matrix<const double> basis, double weight,

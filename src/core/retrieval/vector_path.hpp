@@ -28,8 +28,10 @@ class VectorPath {
                             static_cast<double>(tile_.rest[lane]) * items_.rest[chunk];
         return can_win(static_cast<double>(items_.chunk_bias[chunk]) + most) ? ~uint64_t(0) : 0;
     }
-    double score(const ScanKernels& kernels, int lane, int64_t slot) const {
-        const float* vector = items_.vectors.data() + slot * items_.width();
+    double score(const ScanKernels& kernels, int lane, int64_t slot) {
+        const int64_t at = items_.vector_of(slot);
+        const float* vector =
+            at < 0 ? items_.sums->vector(items_.position[slot], terms_) : items_.vectors.data() + at * items_.width();
         return static_cast<double>(items_.bias[slot]) + kernels.exact_product(vector_[lane], vector, items_.width());
     }
     void set_threshold(int lane, float score) { tile_.threshold[lane] = score; }
@@ -48,6 +50,7 @@ class VectorPath {
     std::vector<uint32_t> values_, plain_;
     std::vector<double> projected_;
     const float* vector_[kTile] = {};
+    ItemSums::Terms terms_;
 };
 
 }  // namespace bitfm

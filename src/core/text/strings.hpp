@@ -6,18 +6,19 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/whole_numbers.hpp"
 
 namespace bitfm {
 
 // String i is bytes[offsets[i], offsets[i + 1]). A file may be damaged, so every access is checked.
 struct PackedStrings {
     std::span<const uint8_t> bytes;
-    std::span<const int64_t> offsets;
+    WholeNumbers offsets;
 
     int64_t size() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
 
     std::string_view operator[](int64_t i) const {
-        const int64_t begin = offsets[i], end = offsets[i + 1];
+        const int64_t begin = offsets[static_cast<size_t>(i)], end = offsets[static_cast<size_t>(i) + 1];
         require(0 <= begin && begin <= end && end <= static_cast<int64_t>(bytes.size()),
                 "the offsets of the strings must rise from 0 to the number of their bytes");
         return {reinterpret_cast<const char*>(bytes.data()) + begin, static_cast<size_t>(end - begin)};

@@ -119,6 +119,11 @@ class FittedColumn(ABC):
     def width(self) -> int:
         """Number of features; 0 if the column tells nothing."""
 
+    @property
+    def word_weights(self) -> NDArray[Any] | None:
+        """If rows are of words × these weights, at unit length: a file then keeps the words alone."""
+        return None
+
     @abstractmethod
     def transform(self, values: pl.Series) -> FeatureTable:
         """Return one row per value of any type, float32; empty where the value is missing or was never seen."""

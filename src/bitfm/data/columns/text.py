@@ -19,6 +19,7 @@ from bitfm.data.columns.kinds import FittedColumn, Inferred, Kind, check_facts, 
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.texts import as_words
 from bitfm.data.vocabulary import Vocabulary
+from bitfm.data.word_rows import weigh
 from bitfm.errors import ModelFileError
 from bitfm.persist import Tensor, Tensors, check_tensors
 from bitfm.validation import check_integer
@@ -110,6 +111,10 @@ class _FittedText(FittedColumn):
     def places(self) -> dict[str, int]:
         return {str(word): place for place, word in enumerate(self.known.texts(range(len(self.known))))}
 
+    @property
+    def word_weights(self) -> NDArray[np.float64]:
+        return self.idf
+
     def transform(self, values: pl.Series) -> FeatureTable:
         return tfidf_table(texts_of(values), self.places, self.idf)
 
@@ -183,7 +188,4 @@ def _part(found: WordCounts, columns: Mapping[str, int], idf: NDArray[np.float64
     column, values, rows = column[known], found.counts[known], found.rows()[known]
     order = np.lexsort((column, rows))
     column, values = column[order], values[order]
-    values *= idf[column]
-    # Squares are rounded, and added one after the other in double precision.
-    values /= np.sqrt(np.bincount(rows, weights=values * values, minlength=n))[rows]
-    return np.bincount(rows, minlength=n), column, values
+    return np.bincount(rows, minlength=n), column, weigh(rows, column, values, idf, n)

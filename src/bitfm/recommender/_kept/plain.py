@@ -23,11 +23,15 @@ __all__ = ["Flags", "Numbers", "Times"]
 
 _FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0}
 _NEVER = np.iinfo(np.int64).min
+_NARROW = ("int8", "int16", "int32")
 
 
 @dataclass(frozen=True, eq=False)
 class _Plain(KeptColumn):
-    """One number per row, one of which stands for none."""
+    """One number per row, one of which stands for none.
+
+    Of a file, `values` may be whole numbers of a narrow type, of which the least stands for none.
+    """
 
     none: ClassVar[Any]
     dtype: ClassVar[Any]
@@ -54,28 +58,46 @@ class _Plain(KeptColumn):
     def __len__(self) -> int:
         return len(self.values)
 
+    def wide(self, rows: Any = slice(None)) -> npt.NDArray[Any]:
+        """Return the values of some rows, or of all."""
+        values = self.values[rows]
+        if values.dtype == self.dtype:
+            return np.asarray(values)
+        return np.asarray(np.where(values == np.iinfo(values.dtype).min, self.none, values), self.dtype)
+
     def only(self, rows: npt.NDArray[Any]) -> Self:
-        return replace(self, values=np.where(rows >= 0, self.values[rows], self.none).astype(self.dtype))
+        return replace(self, values=np.where(rows >= 0, self.wide(rows), self.none).astype(self.dtype))
 
     def replaced(self, rows: npt.NDArray[Any], values: pl.Series, n_rows: int) -> Self:
         all_values = np.full(n_rows, self.none, self.dtype)
-        all_values[: len(self.values)] = self.values
+        all_values[: len(self.values)] = self.wide()
         all_values[rows] = self._array(values, self.how)
         return replace(self, values=all_values)
 
     def missing(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.values == self.none)
+        return np.asarray(self.wide() == self.none)
 
     def groups(self, rows: npt.NDArray[Any]) -> list[tuple[Any, ...]]:
         none = self.missing()[rows]
-        return [() if no else (one,) for no, one in zip(none.tolist(), self.values[rows].tolist(), strict=True)]
+        return [() if no else (one,) for no, one in zip(none.tolist(), self.wide(rows).tolist(), strict=True)]
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        return {"values": self.values}
+        values, none = self.wide(), self.missing()
+        there = values[~none]
+        low, high = there.min(initial=0), there.max(initial=0)
+        if (there != np.rint(there)).any() or (np.signbit(there) & (there == 0)).any():
+            return {"values": values}
+        for name in _NARROW:
+            limits = np.iinfo(name)
+            if values.dtype.itemsize > limits.dtype.itemsize and limits.min < low and high <= limits.max:
+                return {"values": np.where(none, limits.min, np.where(none, 0, values)).astype(name)}
+        return {"values": values}
 
     @classmethod
     def restored(cls, name: str, how: str | None, tensors: Tensors, n_rows: int, file: str) -> Self:
-        check_tensors(tensors, {"values": Tensor(np.dtype(cls.dtype).name, "rows")}, {"rows": n_rows})
+        wide = np.dtype(cls.dtype)
+        types = [name for name in _NARROW if np.dtype(name).itemsize < wide.itemsize]
+        check_tensors(tensors, {"values": Tensor(" ".join([*types, wide.name]), "rows")}, {"rows": n_rows})
         return cls(name, tensors["values"], how)
 
 
@@ -120,21 +142,21 @@ class Numbers(_Plain):
         return parse_numbers(values, how)
 
     def missing(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(np.isnan(self.values))
+        return np.asarray(np.isnan(self.wide()))
 
     def equal(self, value: Any) -> npt.NDArray[np.bool_]:
         number = parse_number(value, self.how)
         if number is None:
             raise ValueError(f"{value!r} is no number")
-        return np.asarray(self.values == number)
+        return np.asarray(self.wide() == number)
 
     def series(self) -> pl.Series:
         import polars as pl
 
-        return with_nulls(pl.Series(self.name, self.values), self.missing())
+        return with_nulls(pl.Series(self.name, self.wide()), self.missing())
 
     def numbers(self) -> npt.NDArray[np.float64]:
-        return np.where(np.isfinite(self.values), self.values, 0.0)
+        return np.where(np.isfinite(self.wide()), self.wide(), 0.0)
 
 
 class Times(_Plain):
@@ -151,11 +173,11 @@ class Times(_Plain):
         moment = parse_time(value, self.how)
         if moment is None:
             raise ValueError(f"{value!r} is no time")
-        return np.asarray(self.values == moment)
+        return np.asarray(self.wide() == moment)
 
     def series(self) -> pl.Series:
         import polars as pl
 
         none = self.missing()
-        seconds = pl.Series(self.name, np.where(none, 0, self.values) * 1000)
+        seconds = pl.Series(self.name, np.where(none, 0, self.wide()) * 1000)
         return with_nulls(seconds.cast(pl.Datetime("ms")), none)

@@ -14,7 +14,8 @@ from bitfm.data.columns.category import exploded
 from bitfm.data.feature_table import FeatureTable
 from bitfm.data.texts import as_words, one_as_text
 from bitfm.data.vocabulary import Vocabulary
-from bitfm.persist import Tensor, Tensors, check_tensors, damage
+from bitfm.errors import ModelFileError
+from bitfm.persist import Tensor, Tensors, below, check_tensors, damage, narrow_type, put
 from bitfm.recommender._kept.column import KeptColumn
 from bitfm.recommender._titles import Titles
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Categories", "Lists"]
+
+_TABLE = "table."
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,45 +40,53 @@ class Categories(KeptColumn):
     def read(cls, name: str, values: pl.Series, how: str | None = None) -> Self:
         words = as_words(values)
         known = Vocabulary.of(words)
-        return cls(name, Titles(name, known, known.indices(words)))
+        return cls(name, Titles.of(name, known, known.indices(words)))
 
     def __len__(self) -> int:
-        return len(self.texts.indices)
+        return len(self.texts.numbers)
 
     def only(self, rows: npt.NDArray[Any]) -> Self:
-        whole = replace(self.texts, indices=np.append(self.texts.indices, np.int32(-1)))  # the last is that of -1
-        return replace(self, texts=whole.only(rows))
+        whole = replace(self.texts, numbers=np.append(self.texts.numbers, self.texts.numbers.dtype.type(0)))
+        try:
+            return replace(self, texts=whole.only(rows))  # the last is that of -1
+        except IndexError as error:
+            raise self._damage(error) from None
 
     def replaced(self, rows: npt.NDArray[Any], values: pl.Series, n_rows: int) -> Self:
         return replace(self, texts=self.texts.replaced(rows, as_words(values), n_rows))
 
     def equal(self, value: Any) -> npt.NDArray[np.bool_] | None:
         index = _index(self.texts.texts, value)
-        return None if index < 0 else np.asarray(self.texts.indices == index)
+        return None if index < 0 else np.asarray(self.texts.numbers == index + 1)
 
     def missing(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.texts.indices < 0)
+        return np.asarray(self.texts.numbers == 0)
 
     def series(self) -> pl.Series:
         try:
             return self.texts.take(np.arange(len(self))).alias(self.name)
         except IndexError as error:
-            raise damage(self.file or "", f"the column {self.name!r} is damaged: {error}") from None
+            raise self._damage(error) from None
+
+    def _damage(self, error: IndexError) -> ModelFileError:
+        return damage(self.file or "", f"the column {self.name!r} is damaged: {error}")
 
     def groups(self, rows: npt.NDArray[Any]) -> list[tuple[Any, ...]]:
-        return [() if index < 0 else (index,) for index in self.texts.indices[rows].tolist()]
+        return [() if number == 0 else (number,) for number in self.texts.numbers[rows].tolist()]
 
     def examples(self) -> str:
         return _examples(self.texts.texts)
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        return {**self.texts.texts.tensors(), "numbers": self.texts.indices}
+        return self.texts.tensors()
 
     @classmethod
     def restored(cls, name: str, how: str | None, tensors: Tensors, n_rows: int, file: str) -> Self:
-        texts, own = _vocabulary_and_rest(tensors, {"numbers"})
-        check_tensors(own, {"numbers": Tensor("int32", "rows")}, {"rows": n_rows})
-        return cls(name, Titles(name, texts, own["numbers"]), file)
+        own = dict(tensors)
+        numbers = {name: own.pop(name) for name in ("numbers",) if name in own}
+        texts = Vocabulary.from_tensors(own)
+        check_tensors(numbers, {"numbers": Tensor(narrow_type(len(texts)), "rows")}, {"rows": n_rows})
+        return cls(name, Titles(name, texts, numbers["numbers"]), file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +133,8 @@ class Lists(KeptColumn):
         return np.repeat(np.arange(len(self)), np.diff(indptr)), indices
 
     def missing(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(np.diff(self.table.indptr) == 0)
+        indptr, _, _ = self.table.arrays()
+        return np.asarray(np.diff(indptr) == 0)
 
     def series(self) -> pl.Series:
         import polars as pl
@@ -140,14 +152,12 @@ class Lists(KeptColumn):
         return _examples(self.known)
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        table = {f"table.{name}": array for name, array in self.table.tensors().items()}
-        return {**self.known.tensors(), **table}
+        return {**self.known.tensors(), **put(_TABLE, self.table.tensors())}
 
     @classmethod
     def restored(cls, name: str, how: str | None, tensors: Tensors, n_rows: int, file: str) -> Self:
-        names = {f"table.{part}" for part in ("indptr", "indices", "values")}
-        known, own = _vocabulary_and_rest(tensors, names)
-        arrays = {name.removeprefix("table."): array for name, array in own.items()}
+        arrays = below(tensors, _TABLE)
+        known = Vocabulary.from_tensors({name: array for name, array in tensors.items() if not name.startswith(_TABLE)})
         return cls(name, known, FeatureTable.from_tensors(n_rows, len(known), arrays, file), how)
 
 
@@ -166,8 +176,3 @@ def _table(known: Vocabulary, values: pl.Series, how: str | None) -> FeatureTabl
     indices = known.indices(as_words(listed))
     there = indices >= 0
     return FeatureTable.unit_rows(rows[there], indices[there], (len(values), len(known)))
-
-
-def _vocabulary_and_rest(tensors: Tensors, rest: set[str]) -> tuple[Vocabulary, dict[str, npt.NDArray[Any]]]:
-    own = {name: array for name, array in tensors.items() if name in rest}
-    return Vocabulary.from_tensors({name: array for name, array in tensors.items() if name not in rest}), own
