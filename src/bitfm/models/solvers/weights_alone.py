@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import make_trainer
+from bitfm.core import make_trainer, release_memory
 from bitfm.data.blocks import Block, Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.solvers.gibbs import GibbsChain, occurring_by_field
@@ -103,6 +103,7 @@ def weights_alone(
         return None
     learnt = (~held_out).astype(blocks.dtype)
     look = _look(blocks, y, learnt, seed, n_threads, report)
+    release_memory()  # of the draws
     linear = _linear(blocks, y, learnt, look, n_threads)
     part = HeldOutPart(blocks[held_out], y[held_out], n_threads)
     plain = part.scores(linear)
