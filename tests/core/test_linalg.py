@@ -65,6 +65,25 @@ def test_the_sum_of_a_product_is_in_order():
     assert multiply(a, b)[0, 0] == np.add.accumulate(np.array(spans, np.float32))[-1]
 
 
+@pytest.mark.parametrize("spans", [1, 2, 17])
+@pytest.mark.parametrize("shape", [(5, 40_000, 7), (2, 19 * core.PRODUCT_SPAN + 5, 3), (3, 100, 2), (3, 0, 2)])
+def test_parts_of_a_product_add_up_to_all_of_it(shape, spans):
+    a, b = matrices(shape, np.float32)
+    total, step = np.zeros((shape[0], shape[2]), np.float32), spans * core.PRODUCT_SPAN
+    for begin in range(0, shape[1], step):
+        core.add_product(total, a[:, begin : begin + step], b[begin : begin + step], 2)
+    assert total.tobytes() == multiply(a, b).tobytes()
+
+
+def test_a_product_is_not_added_to_a_total_of_another_shape():
+    a, b = matrices((3, 4, 2), np.float32)
+    for total in (np.zeros((2, 3), np.float32), np.zeros((3, 2)), np.zeros(6, np.float32)):
+        with pytest.raises(REFUSED):
+            core.add_product(total, a, b)
+    with pytest.raises(REFUSED):
+        core.add_product(np.zeros((3, 2), np.float32), a, b[1:])
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 65])
 def test_eigenvectors_diagonalise(n, isa):
     a = np.random.default_rng(n).normal(size=(n, n))

@@ -215,3 +215,14 @@ def test_the_first_line_of_excel_names_the_separator(tmp_path, first, end):
     path.write_bytes(end.join([first, "user;said", "a;x", "b"]).encode())
     with pytest.raises(DataFileError, match="line 4"):
         read_table(path)
+
+
+@pytest.mark.parametrize("name", ["RFC 4180", "all", "escapes alone", "nothing"])
+def test_rows_that_are_read_some_at_a_time_are_those_of_all_at_once(tmp_path, monkeypatch, name):
+    rows = [(n, None if n % 3 else f"w{n}", "w one" if name in NO_BACKSLASH else f"w {n}, or\nmore") for n in range(50)]
+    path = tmp_path / "t.csv"
+    path.write_text(written(name, ",", "\n", rows), encoding="utf-8")
+    whole = read_table(path)
+    for size in (1, 20, 333):
+        monkeypatch.setattr(_separated, "_BYTES_AT_ONCE", size)
+        assert read_table(path).equals(whole)

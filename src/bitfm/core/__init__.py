@@ -36,14 +36,16 @@ from bitfm.core.implicit import (
     solve_rows,
     vector_sums,
 )
-from bitfm.core.linalg import column_sums, eigh, multiply, orthonormal, solve_positive
+from bitfm.core.linalg import PRODUCT_SPAN, add_product, column_sums, eigh, multiply, orthonormal, solve_positive
 
 __all__ = [
+    "PRODUCT_SPAN",
     "Delegate",
     "Design",
     "Design32",
     "Trainer",
     "WordCounter",
+    "add_product",
     "as_reals",
     "available_isas",
     "best_of_scores",

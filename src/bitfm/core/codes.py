@@ -17,11 +17,12 @@ __all__ = ["Delegate", "nearest_delegate", "pack_signs", "unpack_codes"]
 
 _ROWS = 1 << 16
 _RANK_TOLERANCE = 1e-10
+_SIGNS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float32) * 2 - 1
 
 
 def unpack_codes(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """Return packed codes as a matrix of -1 and +1."""
-    return np.unpackbits(codes, axis=1, bitorder="little").astype(np.float32) * 2 - 1
+    return _SIGNS[codes].reshape(len(codes), 8 * codes.shape[1])
 
 
 def pack_signs(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from bitfm import _core
 
-__all__ = ["column_sums", "eigh", "multiply", "orthonormal", "solve_positive"]
+__all__ = ["PRODUCT_SPAN", "add_product", "column_sums", "eigh", "multiply", "orthonormal", "solve_positive"]
+
+PRODUCT_SPAN: int = _core.PRODUCT_SPAN  # terms, of which parts of a product are to have a multiple
 
 Matrix = npt.NDArray[Any]
 
@@ -19,6 +21,15 @@ def multiply(a: Matrix, b: Matrix, n_threads: int = 1) -> Matrix:
     if a.dtype == b.dtype == np.float32:
         return _core.multiply32(a, b, n_threads)
     return _core.multiply64(a.astype(np.float64, copy=False), b.astype(np.float64, copy=False), n_threads)
+
+
+def add_product(total: Matrix, a: Matrix, b: Matrix, n_threads: int = 1) -> None:
+    """Add the product of two matrices to a total, all in single precision.
+
+    Parts of a product's terms, each but the last a multiple of `PRODUCT_SPAN`, add up to what `multiply` returns of
+    all of them, to the last bit.
+    """
+    _core.add_product32(total, a, b, n_threads)
 
 
 def column_sums(

@@ -66,8 +66,11 @@ def as_words(values: pl.Series) -> pl.Series:
     if few(len(text)):
         words = [None if one is None else one.strip(BLANKS) or None for one in text.to_list()]
         return pl.Series(values.name, words, dtype=pl.String)
-    text = text.str.strip_chars()
-    return text.set(text == "", None)
+    bare = text.str.strip_chars()
+    if bare.equals(text):  # then there need not be two of them in memory
+        bare = text
+    empty = bare == ""
+    return bare.set(empty, None) if empty.any() else bare
 
 
 def is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:

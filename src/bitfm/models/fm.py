@@ -222,11 +222,13 @@ class FM(FeatureModel):
         if part and hasattr(self, "targets_"):
             moments = moments.joined(self.targets_)
         units = self._units(moments, examples.blocks.dtype, part=part is not None)
-        previous = self._solution(settings, examples.blocks.dtype, units.inverse) if resume else None
         bias = settings.loss.start(units.standardise(examples.y), counted(examples.weight))
         train, validation = train.standardised(units), validation and validation.standardised(units)
         progress.unit, solve = units.unit, SOLVERS[self.solver].fit
-        best, samples = solve(FMProblem(train, validation, settings, bias, previous, rng, progress))
+        previous = self._solution(settings, examples.blocks.dtype, units.inverse) if resume else None
+        problem = FMProblem(train, validation, settings, bias, previous, rng, progress)
+        del previous  # so that a solver can let go of earlier draws
+        best, samples = solve(problem)
         if samples is None:
             best = best.scaled(units)
         else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bitfm.core import release_memory
 from bitfm.data.blocks import Blocks
 from bitfm.data.interactions import HeldOut, Interactions
 from bitfm.models import Callback
@@ -50,6 +51,7 @@ def fit_state(
     with _progress(settings, callback) as shown:
         tables = read_tables(given, users, items, title, filters, SideReader(settings.kinds or {}, decimal, dates))
         del given  # what was read from a file need not stay in memory
+        release_memory()
         return *fit(settings, tables, shown), held_out
 
 

@@ -55,6 +55,17 @@ void bind_sums(nb::module_& m, const char* name) {
 void bind_linalg(nb::module_& m) {
     bind_product<float>(m, "multiply32");
     bind_product<double>(m, "multiply64");
+    m.attr("PRODUCT_SPAN") = kProductSpan;
+    m.def(
+        "add_product32",
+        [](Array2<float> total, const AnyOrder<float>& a, const AnyOrder<float>& b, int n_threads) {
+            const Strided<float> left = strided<float>(a), right = strided<float>(b);
+            require(matrix_of(total).has_shape(left.rows, right.columns), "the total must have the product's shape");
+            nb::gil_scoped_release release;
+            Team team(n_threads, poll_signals);
+            multiply(team, left, right, total.data(), true);
+        },
+        nb::arg("total").noconvert(), nb::arg("a").noconvert(), nb::arg("b").noconvert(), nb::arg("n_threads"));
     bind_sums<float>(m, "column_sums32");
     bind_sums<double>(m, "column_sums64");
     m.def(

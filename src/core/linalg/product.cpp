@@ -11,7 +11,7 @@ namespace bitfm {
 namespace {
 
 // What a sum looks like: terms by 256, those by 64, those in order. None of it depends on the machine.
-constexpr int64_t kDepth = 256, kSpan = 64 * kDepth;
+constexpr int64_t kDepth = 256, kSpan = kProductSpan;
 constexpr int64_t kRows = 192;        // of a task; a multiple of every tile's
 constexpr int64_t kSpansAtOnce = 16;  // whose sums are kept beside each other
 
@@ -66,13 +66,14 @@ class Part {
 }  // namespace
 
 template <class Real>
-void multiply(Team& team, const Strided<Real>& a, const Strided<Real>& b, Real* out) {
+void multiply(Team& team, const Strided<Real>& a, const Strided<Real>& b, Real* out, bool more) {
     require(a.columns == b.rows, "the first matrix needs as many columns as the second has rows");
     const int64_t terms = a.columns, size = a.rows * b.columns, panels = (a.rows + kRows - 1) / kRows;
     if (size == 0) return;  // however many rows that are empty
     const int64_t spans = (terms + kSpan - 1) / kSpan;
-    std::fill(out, out + size, Real(0));
-    std::vector<Real> sums(static_cast<size_t>(std::min(spans - (spans > 0), kSpansAtOnce) * size));
+    const int64_t in_place = more || spans == 0 ? 0 : 1;  // spans whose sum needs no room beside the product
+    if (!more) std::fill(out, out + size, Real(0));
+    std::vector<Real> sums(static_cast<size_t>(std::min(spans - in_place, kSpansAtOnce) * size));
     for (int64_t first = 0; first < spans; first += kSpansAtOnce) {
         const int64_t n = std::min(kSpansAtOnce, spans - first);
         std::fill(sums.begin(), sums.end(), Real(0));
@@ -80,18 +81,18 @@ void multiply(Team& team, const Strided<Real>& a, const Strided<Real>& b, Real* 
             Part<Real> part(a, b);
             for (int64_t task = begin; task < end; ++task) {
                 const int64_t span = first + task / panels, row = task % panels * kRows;
-                Real* to = span == 0 ? out : sums.data() + (span - std::max<int64_t>(first, 1)) * size;
+                Real* to = span < in_place ? out : sums.data() + (span - std::max(first, in_place)) * size;
                 part.add(row, std::min(row + kRows, a.rows), span * kSpan, std::min((span + 1) * kSpan, terms), to);
             }
         });
-        for (int64_t span = std::max<int64_t>(first, 1); span < first + n; ++span) {
-            const Real* sum = sums.data() + (span - std::max<int64_t>(first, 1)) * size;
+        for (int64_t span = std::max(first, in_place); span < first + n; ++span) {
+            const Real* sum = sums.data() + (span - std::max(first, in_place)) * size;
             for (int64_t i = 0; i < size; ++i) out[i] += sum[i];
         }
     }
 }
 
-template void multiply(Team&, const Strided<float>&, const Strided<float>&, float*);
-template void multiply(Team&, const Strided<double>&, const Strided<double>&, double*);
+template void multiply(Team&, const Strided<float>&, const Strided<float>&, float*, bool);
+template void multiply(Team&, const Strided<double>&, const Strided<double>&, double*, bool);
 
 }  // namespace bitfm

@@ -18,8 +18,12 @@ struct Strided {
     const Real* at(int64_t row, int64_t column) const { return data + row * row_stride + column * column_stride; }
 };
 
-// out = a b, row by row.
+// Terms of a product whose sum is made by itself.
+constexpr int64_t kProductSpan = 64 * 256;
+
+// out = a b, row by row. With `more`, out += a b: the terms of several calls give the same numbers as those of one if
+// each call but the last has a multiple of kProductSpan.
 template <class Real>
-void multiply(Team& team, const Strided<Real>& a, const Strided<Real>& b, Real* out);
+void multiply(Team& team, const Strided<Real>& a, const Strided<Real>& b, Real* out, bool more = false);
 
 }  // namespace bitfm

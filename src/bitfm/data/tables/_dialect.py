@@ -62,6 +62,15 @@ class Layout:
         self._cells = np.diff(np.searchsorted(marks, ends), prepend=0) + 1
         self.n_rows, self.n_columns = len(ends), int(self._cells[0])
 
+    def parts(self, size: int) -> Iterator[bytes]:
+        """Yield the text, rows of about so many bytes at a time."""
+        begin, more = 0, True
+        while more:
+            last = int(np.searchsorted(self._ends, begin + size))
+            end = int(self._ends[last]) + 1 if last < self.n_rows else len(self.text)
+            yield self.text[begin:end]
+            begin, more = end, end < len(self.text)
+
     def line(self, position: int) -> int:
         """Return the line that a byte is in, from 1."""
         breaks = ["\n", *(stand_in for stand_in, meaning in self.stand_ins.items() if "\n" in meaning)]

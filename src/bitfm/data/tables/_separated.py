@@ -16,6 +16,7 @@ from bitfm.data.tables.facts import FileFacts, Reading
 from bitfm.errors import DataFileError
 
 _SAMPLE_ROWS = 100
+_BYTES_AT_ONCE = 1 << 24
 _SEPARATOR_LINE = re.compile(rb'"?sep=([^\r\n])"?\r?\n', re.IGNORECASE)  # which Excel takes as the first
 
 
@@ -144,13 +145,7 @@ def _fitting(
             break
         if what is None:
             try:
-                frame = pl.read_csv(
-                    # Columns get names of their own, as the file's may repeat, or its first line may be an empty one.
-                    layout.mark.join(b"%d" % place for place in range(layout.n_columns)) + b"\n" + layout.text,
-                    separator=layout.mark.decode(),
-                    quote_char=dialect.quote or None,
-                    infer_schema_length=0,
-                )
+                frame = _as_strings(layout)
             except pl.exceptions.PolarsError as error:
                 what = 1, f"not a table ({first_line(error)})"
             else:
@@ -160,6 +155,18 @@ def _fitting(
                 what = 1, f"{layout.n_rows} rows from here on, of which {frame.height} were read"
         problem = max(problem, what, key=lambda each: each[0])  # of the dialect that fits best
     return problem, found
+
+
+def _as_strings(layout: Layout) -> pl.DataFrame:
+    """Return all cells as Polars reads them, of some rows after others: it takes a copy of a text."""
+    # Columns get names of their own, as the file's may repeat, or its first line may be an empty one.
+    names = layout.mark.join(b"%d" % place for place in range(layout.n_columns)) + b"\n"
+    quote, mark = layout.dialect.quote or None, layout.mark.decode()
+    parts = (
+        pl.read_csv(names + part, separator=mark, quote_char=quote, infer_schema_length=0)
+        for part in layout.parts(_BYTES_AT_ONCE)
+    )
+    return pl.concat(parts, rechunk=False)
 
 
 def _as_written(frame: pl.DataFrame, layout: Layout, *, keep_quotes: bool) -> pl.DataFrame:

@@ -175,6 +175,8 @@ class DistillationFit:
                 blocks, y, across=self.across, seed=self.seed, n_threads=self.threads, callback=callback
             )
             parameters = parameters.averaged_with(other)
+            del other
+            release_memory()
         return _TrainingView(blocks, y, parameters, self.across, self.threads)
 
     def _forward(self, stage: str, item: Iteration) -> bool:

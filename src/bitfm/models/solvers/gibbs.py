@@ -86,8 +86,10 @@ def fit_gibbs(problem: FMProblem) -> Solution:
     rngs = [np.random.default_rng(seed) for seed in problem.rng.integers(2**63, size=n_chains)]
     if previous is not None and previous.samples is not None:
         starts = last_draws(previous.samples, n_chains, problem.train.blocks.dtype)
+        problem.previous = previous._replace(samples=None)  # which are as large as the starts
     else:
         starts = [problem.start(rng) for rng in rngs]
+    del previous
     samples = _draw_samples(problem, starts, rngs, n_kept)
     return Solution(samples.parameters(), samples)
 

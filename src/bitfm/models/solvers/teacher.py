@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import eigh, multiply, orthonormal
+from bitfm.core import eigh, multiply, orthonormal, release_memory
 from bitfm.data.blocks import Blocks
 from bitfm.models.base import Floats
 from bitfm.models.fm import FM
@@ -127,12 +127,14 @@ def teacher_by_draws(
         teacher.set_params(n_samples=each * chains, n_iter=n_iter, warm_start=part > 0, random_state=seed + part)
         teacher.fit(blocks, y, callback=forward)
         now = teacher_parameters(teacher, blocks, y, across=across, seed=seed)
+        teacher.samples_ = teacher.samples_.last(chains)  # the others are no longer needed, and are large
+        teacher.factors_ = teacher.samples_.factors[-1]
+        release_memory()
         found = now if found is None else _joined(found, now, 1 / (part + 1), blocks, across=across, seed=seed)
+        del now
         done += n_iter
         if stopped:
             break
-        teacher.samples_ = teacher.samples_.last(chains)  # the others are no longer needed
-        teacher.factors_ = teacher.samples_.factors[-1]
     assert found is not None
     return found
 
@@ -170,12 +172,13 @@ def _factors_of(teacher: FM, blocks: Blocks, *, across: bool, seed: int) -> npt.
         width = _WIDTH * factors.shape[1] // n
         if factors.shape[1] > width:
             axes = _main_directions(factors, blocks, width, across=across, seed=seed)
-            factors = multiply(factors, axes, thread_count(teacher.n_jobs))
-            factors = np.asarray(
-                factors, np.float32
-            )  # which nobody else has: it is divided in place, as it may be large
-            return np.divide(factors, np.sqrt(n), out=factors, casting="same_kind")
-        return np.asarray(factors / np.sqrt(n), np.float32)
+            # Nobody else has these: they are divided in place, as they may be large.
+            found = factors = np.asarray(multiply(factors, axes, thread_count(teacher.n_jobs)), np.float32)
+        else:
+            found = np.empty(factors.shape, np.float32)
+        # The quotients are in double precision, but never all of them at once.
+        np.divide(factors, np.sqrt(n), out=found, casting="same_kind")
+    return found
 
 
 def _main_directions(factors: Floats, blocks: Blocks, width: int, *, across: bool, seed: int) -> Floats:

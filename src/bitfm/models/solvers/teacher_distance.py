@@ -3,135 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import (
-    distill_field,
-    distill_pairs,
-    eigh,
-    multiply,
-    pack_signs,
-    predict_codes,
-    solve_positive,
-    unpack_codes,
-)
+from bitfm.core import distill_field, distill_pairs, multiply, pack_signs, predict_codes, solve_positive, unpack_codes
 from bitfm.data.blocks import Block, Blocks
 from bitfm.data.feature_table import FeatureTable
+from bitfm.models.solvers.block_rows import BlockRows, FewerRows, Field, columns_of, total
+from bitfm.models.solvers.row_vectors import CodeVectors, RowVectors
 
 __all__ = ["Codes", "FeatureDistillation", "RowDistillation", "mean_squares", "no_codes"]
 
 _FIELD_WEIGHT = 0.3  # μ, below
 _SCALE_ROUNDS = 10
 _MOST_SCALES = 16  # of a block: those of its fields that count least share one
-_FEW_FIELDS = 3  # whose sum is not kept, but worked out whenever it is needed
-_ROWS_AT_ONCE = 8192
 _LONG_ROW = 4096  # features; below, what follows is not needed
-_RANK_TOLERANCE = 1e-6
 _MOST_GROWTH = 4  # of a gain, against the longest of the teacher's vectors in a field with long rows
 
 Matrix = npt.NDArray[np.float32]
-
-
-@dataclass
-class _Field:
-    """A field of a block, and the vectors of the block's rows in this field alone."""
-
-    number: int
-    table: FeatureTable
-    columns: tuple[Any, Any, Any]  # starts, rows and values of the columns, or three times None for an identity
-    features: slice
-    teacher_vectors: Matrix  # p = Σ x v
-    code_vectors: Matrix  # P = Σ x g b
-    most_gain: float = np.inf
-    fewer: _FewerRows | None = None  # of a dense field
-
-
-class _FewerRows:
-    """A dense field X as one with as many rows R as columns, for which descent on Ω takes the same steps.
-
-    What a feature needs of the rows is its part of XᵀΠE, E being Ω's error, and steps change that by XᵀΠX alone. So
-    with RᵀR = XᵀΠX, rows R of weight 1 and errors R⁻ᵀ XᵀΠE do: no step runs over the rows of X.
-    """
-
-    def __init__(self, table: FeatureTable, weights: Matrix, n_threads: int) -> None:
-        self._weighted = (table.toarray() * weights[:, None]).astype(np.float32).T
-        squares, axes = eigh(multiply(self._weighted, table.toarray(), n_threads))
-        kept = squares > _RANK_TOLERANCE * squares.max(initial=0)
-        self._inverse = (axes[:, kept] / np.sqrt(squares[kept])).T  # R⁻ᵀ
-        rows = np.asarray(np.sqrt(squares[kept])[:, None] * axes[:, kept].T, np.float32)
-        self.weights, self.columns = np.ones(len(rows), np.float32), _columns(FeatureTable.dense(rows))
-
-    def error(self, error: Matrix, n_threads: int) -> Matrix:
-        """Return the errors of the rows R."""
-        return np.asarray(multiply(self._inverse, multiply(self._weighted, error, n_threads)), np.float32)
-
-
-class _BlockRows:
-    """The rows of a block, weighted by the share of the interactions that use them."""
-
-    def __init__(self, weights: Matrix, fields: list[_Field], n_threads: int) -> None:
-        self.weights, self.fields, self.n_threads = weights, fields, n_threads
-        self.teacher_vectors = _total([f.teacher_vectors for f in fields])
-        # In double precision, so that it can be kept up to date field by field: a sum of all would take fields².
-        self._sums: npt.NDArray[np.float64] | None = None
-        if len(fields) > _FEW_FIELDS:
-            self._sums = np.sum([f.code_vectors for f in fields], axis=0, dtype=np.float64)
-
-    @property
-    def code_vectors(self) -> Matrix:
-        """P of the rows, all fields together."""
-        found = np.empty_like(self.fields[0].code_vectors)
-        for part in self.parts():
-            found[part] = self.code_vectors_of(part)
-        return found
-
-    def code_vectors_of(self, part: slice) -> Matrix:
-        """Return P of some rows."""
-        if self._sums is not None:
-            return self._sums[part].astype(np.float32)
-        total = self.fields[0].code_vectors[part].astype(np.float64)
-        for field in self.fields[1:]:
-            total += field.code_vectors[part]
-        return total.astype(np.float32)
-
-    def parts(self) -> Iterator[slice]:
-        """Yield all rows, some at a time: what is worked out of them on the way would be large."""
-        for begin in range(0, len(self.weights), _ROWS_AT_ONCE):
-            yield slice(begin, begin + _ROWS_AT_ONCE)
-
-    def update(self, field: _Field, code_vectors: Matrix) -> None:
-        """Take over new codes of a field; the moments change when all are in."""
-        if self._sums is not None:
-            self._sums += code_vectors
-            self._sums -= field.code_vectors
-        field.code_vectors = code_vectors
-
-    @cached_property
-    def moments(self) -> tuple[Matrix, ...]:
-        """H = Σ π P Pᵀ and C = Σ π P pᵀ, first per row, then per field; forgotten when codes change."""
-        per_row = self._moments(self.code_vectors, self.teacher_vectors)
-        if len(self.fields) == 1:
-            return *per_row, *per_row
-        per_field = [self._moments(f.code_vectors, f.teacher_vectors) for f in self.fields]
-        return *per_row, *(_total(list(parts)) for parts in zip(*per_field, strict=True))
-
-    @cached_property
-    def teacher_grams(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Σ π p pᵀ per row and per field."""
-        per_row = _moment(self.teacher_vectors, self.teacher_vectors, self.weights, self.n_threads)
-        if len(self.fields) == 1:
-            return per_row, per_row
-        parts = (_moment(f.teacher_vectors, f.teacher_vectors, self.weights, self.n_threads) for f in self.fields)
-        return per_row, np.asarray(sum(parts))
-
-    def _moments(self, code_vectors: Matrix, teacher_vectors: Matrix) -> list[Matrix]:
-        weighted = (self.weights[:, None] * code_vectors).T
-        return [multiply(weighted, vectors, self.n_threads) for vectors in (code_vectors, teacher_vectors)]
 
 
 class RowDistillation:
@@ -168,7 +59,7 @@ class RowDistillation:
                 gains = self.gains[field.start : field.stop]
                 if gains.any():
                     gains[gains > 0] = np.sqrt(np.mean(np.square(gains[gains > 0], dtype=np.float64)))
-        self._blocks: list[_BlockRows] = []
+        self._blocks: list[BlockRows] = []
         self._has_long_rows = False
         spans = iter(enumerate(blocks.fields))
         for whole in blocks.blocks.values():
@@ -179,14 +70,14 @@ class RowDistillation:
                 part = slice(span.start, span.stop)
                 if block is not whole:
                     self.gains[part][~table.occurring(np.ones(len(table), bool))] = 0  # what the sample does not tell
-                vectors = table.sums(factors[part], n_threads), self._code_vectors(table, part)
-                fewer = _FewerRows(table, weights, n_threads) if table.is_dense else None
-                columns = _columns(table) if fewer is None else fewer.columns
-                fields.append(_Field(number, table, columns, part, *vectors, fewer=fewer))
+                vectors = RowVectors(table, factors[part], n_threads), self._code_vectors(table, part)
+                fewer = FewerRows(table, weights, n_threads) if table.is_dense else None
+                columns = columns_of(table) if fewer is None else fewer.columns
+                fields.append(Field(number, table, columns, part, *vectors, fewer=fewer))
                 if _has_long_rows(fields[-1]):  # or else the first feature makes up for what all others lack
                     fields[-1].most_gain = _MOST_GROWTH * float(self.gains[part].max())
                     self._has_long_rows = True
-            self._blocks.append(_BlockRows(weights, fields, n_threads))
+            self._blocks.append(BlockRows(weights, fields, n_threads))
 
     def sweep(self, passes: int) -> int:
         """Give every feature its best code and gain in turn; return the number of flips."""
@@ -197,13 +88,7 @@ class RowDistillation:
             weights = rows.weights if field.fewer is None else field.fewer.weights
             flips += distill_field(codes, gains, ours, hessian, weights, *field.columns, *how, field.most_gain)
             if self._shared:
-                vectors = self._code_vectors(field.table, field.features)
-                if field.fewer is not None:  # the steps were not taken along the rows
-                    error = error - multiply(vectors - field.code_vectors, hessian, self._threads)
-                slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, multiply(vectors, hessian, self._threads)))
-                along, curve = (float(np.sum(rows.weights * slope)) for slope in slopes)
-                if curve > 0:
-                    gains *= np.float32(max(1 + along / curve, 0))
+                gains *= self._best_scale(rows, field, error, hessian)
         return flips
 
     def sweep_with_data(self, trainer: Any, strength: float, passes: int) -> int:
@@ -213,26 +98,43 @@ class RowDistillation:
             flips += int(trainer.sweep_distilled(field.number, self.codes, self.gains, error, hessian, *how))
         return flips
 
-    def _fields_in_turn(self) -> Iterator[tuple[_BlockRows, _Field, Matrix, Matrix]]:
-        """Yield a block's rows, a field of it, Ω's error and hessian there; go on from the codes it has then."""
+    def _best_scale(self, rows: BlockRows, field: Field, error: Matrix, hessian: Matrix) -> np.float32:
+        """Return by how much all gains of a field are to be scaled, after its steps."""
+        vectors = self._code_vectors(field.table, field.features)[:]
+        if field.fewer is not None:  # the steps were not taken along the rows
+            error = error - multiply(vectors - field.code_vectors[:], hessian, self._threads)
+        slopes = (np.einsum("uk,uk->u", vectors, x) for x in (error, multiply(vectors, hessian, self._threads)))
+        along, curve = (float(np.sum(rows.weights * slope)) for slope in slopes)
+        return np.float32(max(1 + along / curve, 0) if curve > 0 else 1)
+
+    def _fields_in_turn(self) -> Iterator[tuple[BlockRows, Field, Matrix, Matrix]]:
+        """Yield a block's rows, a field of it, Ω's error and hessian there; go on from the codes it has then.
+
+        The error is the caller's to change.
+        """
         μ = self._field_weight
         for rows in self._blocks:
             others = zip(*(other.moments for other in self._blocks if other is not rows), strict=True)
-            H, C, H_field, C_field = (_total(list(parts)) for parts in others)
+            H, C, H_field, C_field = (total(list(parts)) for parts in others)
             hessian = np.asarray((1 - μ) * H + μ * H_field, np.float32)
             if self._has_long_rows:
                 hessian = _above(hessian)
-            target = multiply(rows.teacher_vectors, C.T, self._threads)
             C_field = np.ascontiguousarray(C_field.T)
+            target = np.empty((len(rows.weights), len(H)), np.float32)
+            for part in rows.parts():
+                target[part] = multiply(rows.teacher_vectors(part), C.T, self._threads)
+            last = rows.fields[-1]
+            spare = np.empty_like(target) if len(rows.fields) > 1 else target
             for field in rows.fields:
-                error = np.empty_like(target)
+                error = target if field is last else spare  # both are large
                 for part in rows.parts():
-                    lacks = (1 - μ) * (target[part] - multiply(rows.code_vectors_of(part), H, self._threads))
+                    lacks = (1 - μ) * (target[part] - multiply(rows.code_vectors(part), H, self._threads))
                     wanted = multiply(field.teacher_vectors[part], C_field, self._threads)
                     lacks += μ * (wanted - multiply(field.code_vectors[part], H_field, self._threads))
                     error[part] = lacks
                 yield rows, field, error, hessian
                 rows.update(field, self._code_vectors(field.table, field.features))
+            del target, spare, error
             rows.__dict__.pop("moments", None)
 
     def fit_scales(self, blocks: Blocks, residual: npt.NDArray[Any], *, spread: float) -> npt.NDArray[np.float64]:
@@ -257,7 +159,7 @@ class RowDistillation:
             of_fields[[field.number for field in group]] = scale
         return of_fields
 
-    def _pairs_of_groups(self, blocks: Blocks, groups: list[list[_Field]]) -> tuple[Matrix, npt.NDArray[np.intp]]:
+    def _pairs_of_groups(self, blocks: Blocks, groups: list[list[Field]]) -> tuple[Matrix, npt.NDArray[np.intp]]:
         """Return what each two groups of different blocks add to the scores, interactions × groups²; and the blocks."""
         owners = [(b, block) for b, block in enumerate(blocks.blocks.values()) for _ in block.tables]
         tables = [table for block in blocks.blocks.values() for table in block.tables.values()]
@@ -265,7 +167,7 @@ class RowDistillation:
         for group in groups:
             b, block = owners[group[0].number]
             used, rows = np.unique(block.rows, return_inverse=True)
-            vectors = _total([self._code_vectors(tables[field.number].take(used), field.features) for field in group])
+            vectors = total([self._vectors_of_rows(tables[field.number], used, field.features) for field in group])
             parts.append((b, rows, vectors))
         pairs = np.zeros((len(blocks), len(parts), len(parts)), np.float32)
         for f, (a, rows, vectors) in enumerate(parts):
@@ -294,8 +196,13 @@ class RowDistillation:
                     reference += share * teacher_energy
         return value, reference
 
-    def _code_vectors(self, table: FeatureTable, part: slice) -> Matrix:
-        return table.sums(unpack_codes(self.codes[part]) * self.gains[part, None], self._threads)
+    def _code_vectors(self, table: FeatureTable, part: slice) -> RowVectors:
+        return RowVectors(table, CodeVectors(self.codes[part], self.gains[part]), self._threads)
+
+    def _vectors_of_rows(self, table: FeatureTable, rows: npt.NDArray[Any], part: slice) -> Matrix:
+        """Return P of some rows of a field."""
+        vectors = CodeVectors(self.codes[part], self.gains[part])
+        return vectors[rows] if table.identity else table.take(rows).sums(vectors[:], self._threads)
 
 
 class FeatureDistillation:
@@ -413,24 +320,18 @@ def _solve_nonnegative(gram: npt.NDArray[np.float64], rhs: npt.NDArray[np.float6
     return s
 
 
-def _scale_groups(rows: _BlockRows) -> list[list[_Field]]:
+def _scale_groups(rows: BlockRows) -> list[list[Field]]:
     """Return the fields of a block in groups that share a scale: each alone, but the weakest of very many together."""
     if len(rows.fields) <= _MOST_SCALES:
         return [[field] for field in rows.fields]
-    energies = [np.einsum("u,uk,uk->", rows.weights, f.code_vectors, f.code_vectors) for f in rows.fields]
+    vectors = (field.code_vectors[:] for field in rows.fields)
+    energies = [np.einsum("u,uk,uk->", rows.weights, P, P) for P in vectors]
     order = np.argsort(-np.array(energies), kind="stable")
     first, rest = order[: _MOST_SCALES - 1], order[_MOST_SCALES - 1 :]
     return [[rows.fields[i]] for i in first] + [[rows.fields[i] for i in rest]]
 
 
-def _columns(table: FeatureTable) -> tuple[Any, Any, Any]:
-    if table.identity:
-        return None, None, None
-    indptr, rows, values = table.transpose().arrays()
-    return indptr, rows, values.astype(np.float32)
-
-
-def _has_long_rows(field: _Field) -> bool:
+def _has_long_rows(field: Field) -> bool:
     return not field.table.identity and bool(np.bincount(field.columns[1]).max(initial=0) > _LONG_ROW)
 
 
@@ -446,7 +347,3 @@ def _above(hessian: Matrix) -> Matrix:
     farther away. Steps by H' lower a bound of Ω that touches it where they begin, so they lower Ω as well.
     """
     return hessian + np.diag(np.diag(hessian)) * np.float32(4 * len(hessian) * np.finfo(np.float32).eps)
-
-
-def _total(matrices: list[Matrix]) -> Matrix:
-    return matrices[0] if len(matrices) == 1 else np.asarray(sum(matrices), np.float32)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitfm.core import make_trainer
+from bitfm.core import make_trainer, release_memory
 from bitfm.data.blocks import Block, Blocks
 from bitfm.models.base import Floats, check_finite
 from bitfm.models.solvers.gibbs import GibbsChain, occurring_by_field
@@ -103,6 +103,7 @@ def weights_alone(
         return None
     learnt = (~held_out).astype(blocks.dtype)
     look = _look(blocks, y, learnt, seed, n_threads, report)
+    release_memory()  # of the draws
     linear = _linear(blocks, y, learnt, look, n_threads)
     part = HeldOutPart(blocks[held_out], y[held_out], n_threads)
     plain = part.scores(linear)
@@ -153,8 +154,11 @@ def _look(blocks: Blocks, y: Floats, learnt: Floats, seed: int, n_threads: int, 
     chain = GibbsChain(trainer, fields, start, float(learnt.sum()), rng, n_threads)
     linear: deque[tuple[Floats, float]] = deque(maxlen=_LINEAR_DRAWS)
     chain.start(lambda: linear.append((chain.now.weights.copy(), 1 / chain.noise_precision)))
-    weights, noises = (np.array(each) for each in zip(*linear, strict=True))
-    squares, noise = np.mean(np.square(weights, dtype=np.float64), axis=0), float(np.mean(noises))
+    draws, noises = (np.array(each) for each in zip(*linear, strict=True))
+    squares, noise = np.mean(np.square(draws, dtype=np.float64), axis=0), float(np.mean(noises))
+    weights = draws.mean(axis=0)
+    linear.clear()
+    del draws
     ridge = [noise / max(float(np.mean(squares[each])), 1e-6 * noise) if len(each) else 1.0 for each in fields]
     factors: deque[Floats] = deque(maxlen=_DRAWS)
     for number in range(1, _SWEEPS + 1):
@@ -166,7 +170,7 @@ def _look(blocks: Blocks, y: Floats, learnt: Floats, seed: int, n_threads: int, 
             break
     kept = np.concatenate(factors, axis=1)
     kept *= dtype.type(np.sqrt(unit / len(factors)))
-    return _Look(weights.mean(axis=0) * dtype.type(unit), np.array(ridge), kept)
+    return _Look(weights * dtype.type(unit), np.array(ridge), kept)
 
 
 def _linear(blocks: Blocks, y: Floats, learnt: Floats | None, look: _Look, n_threads: int) -> FactorParameters:
